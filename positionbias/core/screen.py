@@ -18,7 +18,7 @@ _given: ContextVar[tuple[int | None] | None] = ContextVar("line width", default=
 _SPACE = re.compile(" (?!%)")  # no line begins with a per-cent sign
 # a command to paste, up to the next clause, and a quoted path or name
 _WHOLE = re.compile(r"""(?<![\w'"-])posbias (?:'[^']*'|[^;'])*|(?<!\S)'[^']*'(?:"'"'[^']*')*""")
-_HELD = "\0"  # stands for a space that does not part
+_HELD = "\0"  # stands for a space at which no line ends
 _BREAKS = re.compile(r"(?<=[-/_:,])(?=[^\W\d_])|(?<=/)")  # in a word that is too long: never within a number
 
 
@@ -79,12 +79,12 @@ def wrap(text: str, width: int, *, split_words: bool = True) -> list[str]:
             line = joined
             continue
         lines += [line] if line else []
-        *full, line = _parted(word, width) if split_words else [word]
+        *full, line = _split_word(word, width) if split_words else [word]
         lines += full
     return [*lines, line]
 
 
-def _parted(word: str, width: int) -> list[str]:
+def _split_word(word: str, width: int) -> list[str]:
     """Return a word in parts that fit: at its hyphens and the like, else anywhere."""
     lines = [""]
     for part in _BREAKS.split(word) if shown_width(word) > width else [word]:

@@ -1,6 +1,6 @@
 """What splits text into words and sentences on this machine: BlingFire, or where its library cannot be loaded rules of ours.
 
-What depends on words records the splitter among the versions of its manifest; artefacts made by different ones are told apart by it.
+What depends on words records the splitter among the versions of its manifest; it distinguishes artefacts made by different ones.
 """
 
 from __future__ import annotations

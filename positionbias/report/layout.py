@@ -56,7 +56,7 @@ class Grid:
         return found
 
     def least(self, narrowest: int) -> list[int]:
-        """Return the widths below which a number would be parted, or a text be narrower than ``narrowest``."""
+        """Return the widths below which a number would be split, or a text be narrower than ``narrowest``."""
         found = []
         for at, (right, most) in enumerate(zip(self.right, self.widths(HEADING_LINES), strict=True)):
             words = (shown_width(word) for row in self.rows for word in words_of(row[at]))

@@ -89,7 +89,7 @@ def _trainings(results: Sequence[Result], measure: str) -> list[Tile]:
             question=f"Is {other} better than {base}?",
             subject=f"on {test} passages",
             answer=answer,
-            words={True: "Better", False: "Worse", None: "Cannot be told apart"}[holds],
+            words={True: "Better", False: "Worse", None: "Not distinguishable"}[holds],
             welcome=answer is Answered.YES,
             effect=f"{_size(change)} {measure}",
             basis=(means, *_scope(change)),
