@@ -34,7 +34,7 @@ from evidence_study import ROTATED, SEED, SIZES, Size, Study, Unit, cores, model
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.systems import System
 from positionbias.core.collection import Collection
-from positionbias.core.files import read_json
+from positionbias.core.files import read_json, sha256_file
 from positionbias.core.manifest import read_manifest
 from positionbias.core.progress import set_quiet
 from positionbias.core.publish import atomic_folder, write_json
@@ -135,11 +135,16 @@ class Evidence:
         return plan
 
     def fingerprint(self, unit: Unit) -> str:
-        """What a unit's line depends on: the plan of its training, all passages that it is tested on, the audit's settings."""
+        """What a unit's line depends on: the plan of its training, all passages that it is tested on, the audit's settings.
+
+        Word vectors count as what they are distilled from, the encoder and the passages: their last bits differ between machines.
+        """
         study = self.studies[unit.study]
         collections = {arm: Collection(study.passages(arm, unit.seed)) for arm in study.trainings}
         tests = {arm: collection.checksum for arm, collection in collections.items()}
         plan = self.plan(unit).settings(collections[unit.arm])
+        if plan.get("word_vectors"):
+            plan = {**plan, "word_vectors": sha256_file(self.encoder / "model.safetensors")}
         record = [asdict(unit), plan, tests, asdict(self.size.audit), self.size.audited]
         return hashlib.sha256(json.dumps(record, sort_keys=True, default=str).encode()).hexdigest()
 
