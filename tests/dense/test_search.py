@@ -19,14 +19,15 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import DependencyError, InputError, SettingError
 from positionbias.core.manifest import Manifest, read_manifest
-from positionbias.core.nearest import inner_products
+from positionbias.core.similarity import inner_products
 from positionbias.core.records import Query
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import order_by_score, read_run
 from positionbias.core.run_header import RunHeader
 from positionbias.dense.approximate import AnnIndex, open_ann
 from positionbias.dense.encode import encode_collection
-from positionbias.dense.exact import Found, OnDevice, exact_search, least_memory, queries_at_once
+from positionbias.dense.exact import Found, exact_search, least_memory, queries_at_once
+from positionbias.dense.on_device import DeviceProducts
 from positionbias.dense.queries import query_blocks
 from positionbias.dense.retrieve import retrieve_dense
 from positionbias.dense.settings import AnnSettings, DenseSearch, Index
@@ -93,14 +94,14 @@ def test_exact_is_brute_force_with_ties_duplicates_and_halves(data: st.DataObjec
     assert listed(exact_search(held, queries, depth)) == expected
     on_torch = exact_search(held, queries, depth, device=torch.device("meta"))
     with pytest.MonkeyPatch.context() as patch:  # the other place to compute, on the processor
-        patch.setattr(OnDevice, "__init__", lambda self, tests, k, _: on_cpu(self, tests, k))
+        patch.setattr(DeviceProducts, "__init__", lambda self, tests, k, _: on_cpu(self, tests, k))
         assert listed(on_torch) == expected
 
 
-_init = OnDevice.__init__
+_init = DeviceProducts.__init__
 
 
-def on_cpu(self: OnDevice, tests: np.ndarray, k: int) -> None:
+def on_cpu(self: DeviceProducts, tests: np.ndarray, k: int) -> None:
     _init(self, tests, k, torch.device("cpu"))
 
 

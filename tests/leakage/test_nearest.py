@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.nearest import Neighbours, cosines
+from positionbias.core.nearest import Neighbours
+from positionbias.core.similarity import cosines
 from positionbias.core.vector_blocks import stored_blocks
 from positionbias.leakage.nearest import encoded_blocks, nearest, rows_a_tile
 from positionbias.leakage.settings import NearestSettings
