@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.ahead import ahead
-from positionbias.core.products import BLOCK, Hits, Products, below, growth, products_here
+from positionbias.core.onednn import products_here
+from positionbias.core.products import BLOCK, Hits, Products, below, growth
 from positionbias.core.similarity import RESCORE, UNIT, Similarity, Sized, check_width
 from positionbias.core.threads import cores
 
@@ -78,10 +79,10 @@ def nearest(
     compared = sized.compared()
     device = products(compared, neighbours) if products else products_here(compared)
     parts = [_Part(device, number, cut, sized, neighbours, floor) for number, cut in enumerate(device.parts)]
-    with device.pool() as pool:
-        # read, measured and scaled in a thread, while the tile before is multiplied and searched
-        with closing(ahead(_tiles(blocks, tests.shape[1], rows, similarity, device))) as tiles:
-            _search(pool, parts, tiles)
+    # tiles are read, measured and scaled in a thread, while the one before is multiplied and searched
+    tiles = ahead(_tiles(blocks, tests.shape[1], rows, similarity, device))
+    with device.pool() as pool, closing(tiles):
+        _search(pool, parts, tiles)
     return Neighbours(
         np.concatenate([part.numbers for part in parts]) if parts else np.empty((0, neighbours), np.int64),
         np.concatenate([part.scores for part in parts]) if parts else np.empty((0, neighbours)),
@@ -97,9 +98,7 @@ class _Tile(NamedTuple):
     reach: float
 
 
-def _tiles(
-    blocks: Iterable[Block], dimension: int, rows: int, similarity: Similarity, device: Products
-) -> Iterator[_Tile]:
+def _tiles(blocks: Iterable[Block], dimension: int, rows: int, similarity: Similarity, device: Products) -> Iterator[_Tile]:
     """Yield tiles of ``rows`` vectors, the last one smaller."""
     numbers, vectors, filled = np.empty(rows, np.int64), np.empty((rows, dimension), np.float32), 0
 

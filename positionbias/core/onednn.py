@@ -19,22 +19,30 @@ import platform
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from importlib.util import find_spec
 from threading import Barrier
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from positionbias.core.products import BLOCK, Hits, NumpyProducts, below, growth, lengths64, true_places
+from positionbias.core.products import BLOCK, Hits, NumpyProducts, Products, below, growth, lengths64, true_places
 from positionbias.core.threads import cores
 
-__all__ = ["OneDnnProducts", "SievedProducts", "onednn_products", "usable"]
+__all__ = ["OneDnnProducts", "SievedProducts", "multiplies_bfloat16", "products_here"]
 
 _HALF = 2.0**-8  # the relative error of rounding to bfloat16
+_MANY = 1_024  # tests
 
 
-@cache
-def usable() -> bool:
+def products_here(tests: np.ndarray) -> Products:
+    """Return the products of this processor: by oneDNN where torch is installed and has it, else by numpy."""
+    if find_spec("torch") is None or not _usable():
+        return NumpyProducts(tests)
+    # rounding a tile takes as long as a float32 product with some hundred tests
+    return SievedProducts(tests) if len(tests) >= _MANY and multiplies_bfloat16() else OneDnnProducts(tests)
+
+
+def _usable() -> bool:
     """Return True if torch has oneDNN's linear layer, and nobody asked oneDNN for products in a format with a smaller range."""
     import torch
 
@@ -51,16 +59,12 @@ def _reduced() -> bool:
     return named or os.environ.get("ONEDNN_DEFAULT_FPMATH_MODE", "STRICT").upper() != "STRICT"
 
 
-def _multiplies_bfloat16() -> bool:
+def multiplies_bfloat16() -> bool:
+    """Return True if this processor has instructions for products in bfloat16."""
     import torch
 
     names = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     return any(getattr(torch.cpu, name, lambda: False)() for name in names)
-
-
-def onednn_products(tests: np.ndarray) -> OneDnnProducts:
-    """Return the faster of both for this processor."""
-    return SievedProducts(tests) if _multiplies_bfloat16() else OneDnnProducts(tests)
 
 
 class OneDnnProducts(NumpyProducts):

@@ -1,7 +1,7 @@
 """Float32 products of a tile of vectors with tests, searched by a bound: the one product of search, leakage and retrieval.
 
-``products_here`` takes oneDNN, which comes with torch (``core.onednn``), where torch is installed, and numpy elsewhere. Both find the same pairs:
-what is found is a superset by a bound on rounding errors, and ``core.nearest`` computes it again in float64.
+``core.onednn`` multiplies by oneDNN where torch is installed, numpy elsewhere, ``dense.on_device`` on a GPU. What they find is a superset by a
+bound on rounding errors, and ``core.nearest`` computes it again in float64, so all lead to the same result.
 
 With u = 2⁻²⁴ and γ = dim·u / (1 − dim·u), a float32 product of a and b, added up in any order, is wrong by at most γ·|a|·|b| (Higham, Accuracy
 and Stability of Numerical Algorithms, 2002, section 3.1).
@@ -11,14 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from positionbias.core.similarity import UNIT
 
-__all__ = ["BLOCK", "PART", "Hits", "NumpyProducts", "Products", "Tile", "below", "cut_parts", "growth", "lengths64", "products_here", "true_places"]
+__all__ = [
+    "BLOCK",
+    "PART",
+    "Hits",
+    "NumpyProducts",
+    "Products",
+    "Tile",
+    "below",
+    "cut_parts",
+    "growth",
+    "lengths64",
+    "true_places",
+]
 
 PART, BLOCK = 512, 1_024  # tests and rows of one product, which stays in a core's cache
 _UNDERFLOW = 1e-30  # more than products lose where float32 has no smaller numbers
@@ -35,7 +46,9 @@ class Hits(NamedTuple):
 class Products(Protocol):
     """A device that multiplies tiles with all tests, and searches the products. Tests are cut into parts, which threads may search at once."""
 
-    parts: Sequence[slice]
+    @property
+    def parts(self) -> Sequence[slice]:
+        """Return how the tests are cut."""
 
     def pool(self) -> ThreadPoolExecutor:
         """Return the threads that search."""
@@ -56,16 +69,6 @@ class Products(Protocol):
         """
 
 
-def products_here(tests: np.ndarray) -> Products:
-    """Return the products of this processor: by oneDNN where torch is installed and multiplies in full precision, else by numpy."""
-    if find_spec("torch") is not None:
-        from positionbias.core.onednn import onednn_products, usable
-
-        if usable():
-            return onednn_products(tests)
-    return NumpyProducts(tests)
-
-
 def growth(operations: int) -> float:
     """Return γ of so many float32 operations."""
     return operations * UNIT / (1 - operations * UNIT)
@@ -74,7 +77,7 @@ def growth(operations: int) -> float:
 def lengths64(vectors: np.ndarray) -> np.ndarray:
     """Return upper bounds of the lengths of float32 vectors ``(n, dim)``, ``(n,)`` float64."""
     squares = np.einsum("ij,ij->i", vectors, vectors).astype(np.float64)
-    return np.sqrt(squares) * (1 + growth(2 * vectors.shape[1])) + 1e-15  # below which float32 squares vanish
+    return np.sqrt(squares) * (1 + growth(2 * vectors.shape[1])) + 1e-19  # below which float32 squares vanish
 
 
 def cut_parts(tests: int, threads: int) -> list[slice]:
@@ -105,7 +108,7 @@ class NumpyProducts:
         """Return one thread."""
         return ThreadPoolExecutor(1, "products")
 
-    def prepare(self, factors: np.ndarray) -> Tile:
+    def prepare(self, factors: np.ndarray) -> Any:
         """Measure the tile."""
         return Tile(factors, float(lengths64(factors).max(initial=0.0)))
 
