@@ -104,7 +104,8 @@ def _tiles(blocks: Iterable[Block], dimension: int, rows: int, similarity: Simil
 
     def tile() -> _Tile:
         sized = Sized(vectors[:filled], similarity)
-        return _Tile(numbers[:filled], sized, device.prepare(sized.compared()), float(sized.reach().max(initial=0.0)))
+        reach = float(sized.reach().max(initial=0.0))
+        return _Tile(numbers[:filled], sized, device.prepare(sized.compared(), reach * (1 + growth(3 * dimension))), reach)
 
     for block_numbers, block in blocks:
         check_width(block, dimension)

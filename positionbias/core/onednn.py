@@ -73,7 +73,7 @@ class OneDnnProducts(NumpyProducts):
     def __init__(self, tests: np.ndarray) -> None:
         import torch
 
-        self.threads = cores()
+        self.threads = min(cores(), torch.get_num_threads())
         super().__init__(tests)
         if _reduced():
             self.rounding += 2 * _HALF + _HALF**2
@@ -136,10 +136,10 @@ class SievedProducts(OneDnnProducts):
 
         return torch.ops.mkldnn._reorder_linear_weight(torch.from_numpy(halves).view(torch.bfloat16), BLOCK)
 
-    def prepare(self, factors: np.ndarray) -> _SievedTile:
-        """Measure and round the tile."""
+    def prepare(self, factors: np.ndarray, longest: float) -> _SievedTile:
+        """Round the tile."""
         halves, errors = _rounded(factors)
-        return _SievedTile(*super().prepare(factors), halves, float(errors.max(initial=0.0)))
+        return _SievedTile(factors, longest, halves, float(errors.max(initial=0.0)))
 
     def _sieve_error(self, part: int, tile: _SievedTile) -> tuple[np.ndarray, np.ndarray]:
         """Return the error of a product of rounded factors, and bounds of all products, ``(tests,)`` each."""
@@ -186,17 +186,12 @@ class SievedProducts(OneDnnProducts):
 
 
 def _rounded(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return float32 vectors rounded to bfloat16, to even, as its bits ``(n, dim)`` uint16, and the lengths of the errors ``(n,)``."""
+    """Return float32 vectors rounded to bfloat16, as its bits ``(n, dim)`` uint16, and the lengths of the errors ``(n,)``."""
     halves, errors = np.empty(vectors.shape, np.uint16), np.empty(len(vectors))
-    for start in range(0, len(vectors), 256):  # what stays in the cache
-        part = slice(start, start + 256)
-        bits = vectors[part].view(np.uint32)
-        up = bits >> 16
-        up &= 1
-        up += 0x7FFF
-        up += bits
-        up >>= 16
-        halves[part] = up
-        up <<= 16
-        errors[part] = lengths64(vectors[part] - up.view(np.float32))
+    for start in range(0, len(vectors), 128):  # what stays in the cache
+        part = slice(start, start + 128)
+        bits = vectors[part].view(np.uint32) + np.uint32(0x8000)  # half a bfloat16's last place
+        np.right_shift(bits, 16, out=halves[part], casting="unsafe")
+        bits &= np.uint32(0xFFFF0000)
+        errors[part] = lengths64(vectors[part] - bits.view(np.float32))
     return halves, errors

@@ -53,8 +53,11 @@ class Products(Protocol):
     def pool(self) -> ThreadPoolExecutor:
         """Return the threads that search."""
 
-    def prepare(self, factors: np.ndarray) -> Any:
-        """Return the tile ``factors (n, dim)`` float32 as the other functions take it; called for each tile in order, in one thread."""
+    def prepare(self, factors: np.ndarray, longest: float) -> Any:
+        """Return the tile ``factors (n, dim)`` float32, at most ``longest`` long, as the other functions take it.
+
+        It is called for each tile in order, in one thread.
+        """
 
     def error(self, part: int, tile: Any) -> np.ndarray:
         """Return the largest error of the values of ``scan`` and ``sampled``, ``(tests,)`` float64."""
@@ -108,9 +111,9 @@ class NumpyProducts:
         """Return one thread."""
         return ThreadPoolExecutor(1, "products")
 
-    def prepare(self, factors: np.ndarray) -> Any:
-        """Measure the tile."""
-        return Tile(factors, float(lengths64(factors).max(initial=0.0)))
+    def prepare(self, factors: np.ndarray, longest: float) -> Any:
+        """Return the tile as it is."""
+        return Tile(factors, longest)
 
     def multiply(self, part: int, factors: np.ndarray) -> np.ndarray:
         """Return the float32 products of these rows with the tests of a part, ``(rows, tests)``."""

@@ -54,7 +54,7 @@ class DeviceProducts:
         return ThreadPoolExecutor(1, "products")
 
     @torch.inference_mode()
-    def prepare(self, factors: np.ndarray) -> _Sent:
+    def prepare(self, factors: np.ndarray, longest: float) -> _Sent:
         """Begin all of a tile's work on the device, without waiting for it."""
         source = torch.from_numpy(factors)
         if self.device.type == "cuda":
@@ -73,7 +73,7 @@ class DeviceProducts:
             values, rows = _on_the_way(values), _on_the_way(rows)
             arrived = torch.cuda.Event()
             arrived.record()
-        return _Sent(sent, source, values, rows, arrived, float(lengths64(factors).max(initial=0.0)))
+        return _Sent(sent, source, values, rows, arrived, longest)
 
     def _highest(self, factors: Tensor, first: int) -> tuple[Tensor, Tensor]:
         values, rows = (self.tests @ factors.T).topk(min(self.most, len(factors)), dim=1)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from positionbias.core import onednn, products
 from positionbias.core.nearest import _kth_highest, nearest
 from positionbias.core.onednn import OneDnnProducts, SievedProducts, products_here
-from positionbias.core.products import NumpyProducts, Products, true_places
+from positionbias.core.products import NumpyProducts, Products, lengths64, true_places
 
 SIEVED = pytest.param(
     SievedProducts, marks=pytest.mark.skipif(not onednn.multiplies_bfloat16(), reason="this processor multiplies no bfloat16")
@@ -48,7 +48,7 @@ def test_each_pair_that_reaches_its_bound_is_found_once(kind: Kind, scale: float
     exact = tests.astype(np.float64) @ tile.astype(np.float64).T
     bounds = np.sort(exact, axis=1)[:, -20]  # twenty reach it, one of them just so
     device = kind(tests)
-    made = device.prepare(tile)
+    made = device.prepare(tile, float(lengths64(tile).max()))
     for part, cut in enumerate(device.parts):
         lowest = np.nextafter(bounds[cut].astype(np.float32), np.float32(-np.inf))
         found: dict[tuple[int, int], float] = {}
@@ -116,12 +116,12 @@ def test_a_lower_precision_that_the_user_chose_changes_no_result(chosen: str, pr
     draw = np.random.default_rng(9)
     tests, train = draw.standard_normal((5, 32), np.float32), draw.standard_normal((500, 32), np.float32)
     find = lambda: nearest(tests, [(np.arange(500), train)], neighbours=9, rows=100)  # noqa: E731
-    strict = products_here(tests).error(0, products_here(tests).prepare(train))
+    strict = products_here(tests).error(0, products_here(tests).prepare(train, 10.0))
     expected = find()
     precision(chosen)
     assert isinstance(products_here(tests), OneDnnProducts)
     # both factors may lose 2⁻⁸ of themselves
-    assert (products_here(tests).error(0, products_here(tests).prepare(train)) > 1_000 * strict).all()
+    assert (products_here(tests).error(0, products_here(tests).prepare(train, 10.0)) > 1_000 * strict).all()
     np.testing.assert_array_equal(find().scores, expected.scores)
 
 
