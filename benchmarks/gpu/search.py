@@ -47,7 +47,7 @@ def ours(queries: np.ndarray, vectors: int, k: int, device: torch.device) -> np.
 
 
 @torch.inference_mode()
-def plain(queries: np.ndarray, vectors: int, k: int, device: torch.device) -> np.ndarray:
+def plain(queries: np.ndarray, vectors: int, k: int, device: torch.device) -> Any:
     """What anybody writes: float32 products, ``topk`` of each block, merged; its scores are rounded, not exact."""
     asked, best = torch.from_numpy(queries).to(device), None
     for numbers, block in ahead(blocks(vectors)):
@@ -59,8 +59,7 @@ def plain(queries: np.ndarray, vectors: int, k: int, device: torch.device) -> np
             rows = rows.gather(1, places)
         best = scores, rows
     assert best is not None
-    numbers = best[1].cpu().numpy()
-    return numbers
+    return best[1].cpu().numpy()
 
 
 def search_speed(device: torch.device, vectors: int = 10_000_000, queries: int = 10_000, k: int = 100) -> dict[str, Any]:

@@ -179,8 +179,10 @@ class _Part:
                 found = [self._thinned(found, error)]
                 count, lowest[:] = len(found[0].tests), below(self._least() - off)
                 most = max(most, 2 * count)  # where many tie
-        if count:
-            self._take(self._thinned(found, error), tile)
+        if 4 * count >= most:  # else raising the bounds takes longer than computing a few pairs again
+            found = [self._thinned(found, error)]
+        for hits in found:
+            self._take(hits, tile)
 
     def _least(self) -> np.ndarray:
         """Return the score that is needed to be among the nearest."""

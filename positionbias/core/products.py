@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -50,8 +51,8 @@ class Products(Protocol):
     def parts(self) -> Sequence[slice]:
         """Return how the tests are cut."""
 
-    def pool(self) -> ThreadPoolExecutor:
-        """Return the threads that search."""
+    def pool(self) -> AbstractContextManager[ThreadPoolExecutor]:
+        """Return the threads that search; ``prepare`` and what follows are called until they end."""
 
     def prepare(self, factors: np.ndarray, longest: float) -> Any:
         """Return the tile ``factors (n, dim)`` float32, at most ``longest`` long, as the other functions take it.

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from positionbias.core.products import Hits, growth, lengths64
+from positionbias.core.threads import cores
 
 __all__ = ["DeviceProducts"]
 
@@ -41,17 +42,20 @@ class _Sent(NamedTuple):
 
 
 class DeviceProducts:
-    """``Products`` by torch on ``device``, in full float32: TensorFloat-32 is off while they are computed."""
+    """``Products`` by torch on ``device``, in full float32: TensorFloat-32 is off while ``pool`` is open."""
 
     def __init__(self, tests: np.ndarray, k: int, device: torch.device) -> None:
         self.device, self.most = device, k + _MORE
         self.tests = torch.from_numpy(np.ascontiguousarray(tests)).to(device)
         self.rounding = growth(tests.shape[1] + 2) * lengths64(tests)
-        self.parts = [slice(0, len(tests))] if len(tests) else []
+        self.threads = cores()
+        self.parts = [slice(p[0], p[-1] + 1) for p in np.array_split(np.arange(len(tests)), self.threads) if len(p)]
 
-    def pool(self) -> ThreadPoolExecutor:
-        """Return one thread: the device has its own."""
-        return ThreadPoolExecutor(1, "products")
+    @contextmanager
+    def pool(self) -> Iterator[ThreadPoolExecutor]:
+        """Return the threads that look at what came back; until they end, float32 is multiplied in float32."""
+        with _full_precision(), ThreadPoolExecutor(self.threads, "products") as pool:
+            yield pool
 
     @torch.inference_mode()
     def prepare(self, factors: np.ndarray, longest: float) -> _Sent:
@@ -61,8 +65,7 @@ class DeviceProducts:
             source = source.pin_memory()
         sent = source.to(self.device, non_blocking=True)
         size = max(1, _CELLS // max(1, len(self.tests)))
-        with _full_precision():
-            found = [self._highest(sent[start : start + size], start) for start in range(0, len(sent), size)]
+        found = [self._highest(sent[start : start + size], start) for start in range(0, len(sent), size)]
         values, rows = (torch.cat(column, dim=1) for column in zip(*found, strict=True))
         if len(found) > 1:
             values, places = values.topk(min(self.most, values.shape[1]), dim=1)
@@ -81,16 +84,16 @@ class DeviceProducts:
 
     def error(self, part: int, tile: _Sent) -> np.ndarray:
         """Return the error of a float32 product."""
-        return self.rounding * tile.longest + 1e-30
+        return self.rounding[self.parts[part]] * tile.longest + 1e-30
 
     def sampled(self, part: int, tile: _Sent, k: int) -> np.ndarray:
         """Return the k-th highest product of the tile."""
-        values, _ = tile.wait()
+        values = tile.wait()[0][self.parts[part]]
         return values[:, k - 1] if values.shape[1] >= k else np.full(len(values), -np.inf, np.float32)
 
     def scan(self, part: int, tile: _Sent, lowest: np.ndarray) -> Iterator[Hits]:
         """Yield what came back and reaches the bound; then what is left of tests of which more may reach it."""
-        values, rows = tile.wait()
+        values, rows = (column[self.parts[part]] for column in tile.wait())
         known = self.sampled(part, tile, self.most - _MORE)
         error = self.error(part, tile)
         least = np.maximum(lowest - error, known - 2 * error)
@@ -100,12 +103,12 @@ class DeviceProducts:
         tests, places = np.nonzero(mask)
         yield Hits(tests, rows[tests, places].astype(np.int64), values[tests, places])
         for start in range(0, len(lines := np.flatnonzero(whole)), 256):
-            yield self._whole(lines[start : start + 256], tile, least)
+            yield self._whole(part, lines[start : start + 256], tile, least)
 
     @torch.inference_mode()
-    def _whole(self, tests: np.ndarray, tile: _Sent, least: np.ndarray) -> Hits:
-        with _full_precision():
-            products = (self.tests[torch.from_numpy(tests).to(self.device)] @ tile.factors.T).cpu().numpy()
+    def _whole(self, part: int, tests: np.ndarray, tile: _Sent, least: np.ndarray) -> Hits:
+        asked = self.tests[self.parts[part]][torch.from_numpy(tests).to(self.device)]
+        products = (asked @ tile.factors.T).cpu().numpy()
         found, rows = np.nonzero(products >= least[tests, None])
         return Hits(tests[found], rows, products[found, rows])
 
