@@ -29,6 +29,8 @@ __all__ = [
     "memory_bytes",
     "open_place",
     "processor_names",
+    "processor_quota",
+    "processors",
     "reserve",
     "restore_signals",
     "take_lock",
@@ -175,6 +177,26 @@ def memory_bytes() -> int | None:
     except ImportError:
         return None
     return int(virtual_memory().total)
+
+
+def processors() -> int:
+    """Return the number of processors that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processor_quota(groups: str = "/sys/fs/cgroup") -> float | None:
+    """Return the processors that this process's container may use, as Linux's control groups tell it (both versions); None without a quota."""
+    for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+        words: list[str] = []
+        try:
+            for name in names:
+                with open(f"{groups}/{name}", encoding="ascii") as file:
+                    words += file.read().split()
+            quota, period = map(int, words)  # "max", and -1, mean none
+        except (OSError, ValueError):
+            continue
+        return quota / period if quota > 0 and period > 0 else None
+    return None
 
 
 def processor_names() -> Iterator[str]:

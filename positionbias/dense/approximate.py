@@ -19,9 +19,9 @@ from positionbias.core.errors import DependencyError, bad_input
 from positionbias.core.files import remove
 from positionbias.core.kept_index import open_or_build
 from positionbias.core.manifest import Manifest, package_versions, provenance
-from positionbias.core.nearest import inner_products
 from positionbias.core.progress import step
 from positionbias.core.run import order_by_score
+from positionbias.core.similarity import inner_products
 from positionbias.dense.exact import Found
 from positionbias.dense.settings import Ann, AnnSettings
 from positionbias.dense.vectors import Vectors

@@ -12,8 +12,10 @@ import numpy as np
 import torch
 
 from positionbias.core.errors import SettingError
-from positionbias.core.nearest import FEWEST_ROWS, Block, Products, held_bytes, nearest, tile_rows
+from positionbias.core.nearest import FEWEST_ROWS, Block, held_bytes, nearest, tile_rows
+from positionbias.core.products import Products
 from positionbias.core.progress import Progress, step
+from positionbias.dense.on_device import DeviceProducts
 
 __all__ = ["Found", "Searched", "exact_search", "least_memory", "queries_at_once"]
 
@@ -89,7 +91,7 @@ def exact_search(
     places[by_id] = np.arange(len(by_id))  # numbered so that the lower number is the higher id
     on: Callable[[np.ndarray, int], Products] | None = None
     if device is not None and device.type != "cpu":
-        on = lambda tests, k: OnDevice(tests, k, device)  # noqa: E731
+        on = lambda tests, k: DeviceProducts(tests, k, device)  # noqa: E731
     passes = -(-len(queries) // at_once)
     with step(description, passes * len(vectors), unit="vectors") as bar:
         for start in range(0, len(queries), at_once):
@@ -108,21 +110,3 @@ def _numbered(vectors: Searched, places: np.ndarray, bar: Progress) -> Iterator[
     for rows, block in vectors.blocks():
         yield places[rows], block
         bar.advance(len(rows))
-
-
-class OnDevice:
-    """``Products`` by torch, in full float32 (no TensorFloat-32, which torch leaves off by default)."""
-
-    def __init__(self, tests: np.ndarray, k: int, device: torch.device) -> None:
-        self.tests, self.k, self.device = torch.from_numpy(np.ascontiguousarray(tests)).to(device), k, device
-
-    @torch.inference_mode()
-    def reaching(self, tile: np.ndarray, bounds: np.ndarray, margin: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        product = self.tests @ torch.from_numpy(tile).to(self.device).T  # (tests, n)
-        lowest = torch.from_numpy(bounds).to(self.device)
-        if len(tile) > self.k:
-            kth = product.topk(self.k, dim=1).values[:, -1].cpu().numpy().astype(np.float64) - margin
-            least = np.nextafter(kth.astype(np.float32), np.float32(-np.inf))
-            lowest = torch.maximum(lowest, torch.from_numpy(least).to(self.device))
-        test, row = (product >= lowest[:, None]).nonzero(as_tuple=True)
-        yield test.cpu().numpy(), row.cpu().numpy()

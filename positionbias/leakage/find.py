@@ -14,8 +14,8 @@ from itertools import chain
 import numpy as np
 
 from positionbias.core.errors import SettingError
-from positionbias.core.nearest import cosines
 from positionbias.core.progress import step
+from positionbias.core.similarity import cosines
 from positionbias.leakage.lexical import Rarity, TermIndex, TextTerms, read_terms
 from positionbias.leakage.nearest import Encode, encoded, encoded_blocks, nearest
 from positionbias.leakage.pairs import LEXICAL, SEMANTIC, Pair

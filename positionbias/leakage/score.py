@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.nearest import cosines
+from positionbias.core.similarity import cosines
 from positionbias.leakage.lexical import Rarity, containment, jaccard, read_terms
 from positionbias.leakage.nearest import Encode, encoded
 from positionbias.leakage.pairs import SCORES, Pair

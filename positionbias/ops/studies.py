@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -220,11 +219,12 @@ def demo(
         (PosixPath('posbias-demo'), ['collections', 'statistics-rotation', 'positions'])
     """
     check_models("the demo's trainings")
+    from positionbias.core.threads import cores
     from positionbias.experiments.workspace import Workspace
     from positionbias.papers.position_bias.study import run_demo
 
     place = _folder(output_place(out))
-    made = Workspace(place, say, workers=workers or min(2, os.cpu_count() or 1))
+    made = Workspace(place, say, workers=workers or min(2, cores()))
     return replace(reported(run_demo(made, seed=seed), place), afterwards=_NEXT)
 
 

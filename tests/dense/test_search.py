@@ -19,14 +19,16 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import DependencyError, InputError, SettingError
 from positionbias.core.manifest import Manifest, read_manifest
-from positionbias.core.nearest import inner_products
+from positionbias.core.nearest import nearest
 from positionbias.core.records import Query
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import order_by_score, read_run
 from positionbias.core.run_header import RunHeader
+from positionbias.core.similarity import inner_products
 from positionbias.dense.approximate import AnnIndex, open_ann
 from positionbias.dense.encode import encode_collection
-from positionbias.dense.exact import Found, OnDevice, exact_search, least_memory, queries_at_once
+from positionbias.dense.exact import Found, exact_search, least_memory, queries_at_once
+from positionbias.dense.on_device import DeviceProducts
 from positionbias.dense.queries import query_blocks
 from positionbias.dense.retrieve import retrieve_dense
 from positionbias.dense.settings import AnnSettings, DenseSearch, Index
@@ -93,18 +95,34 @@ def test_exact_is_brute_force_with_ties_duplicates_and_halves(data: st.DataObjec
     assert listed(exact_search(held, queries, depth)) == expected
     on_torch = exact_search(held, queries, depth, device=torch.device("meta"))
     with pytest.MonkeyPatch.context() as patch:  # the other place to compute, on the processor
-        patch.setattr(OnDevice, "__init__", lambda self, tests, k, _: on_cpu(self, tests, k))
+        patch.setattr(DeviceProducts, "__init__", lambda self, tests, k, _: on_cpu(self, tests, k))
         assert listed(on_torch) == expected
 
 
-_init = OnDevice.__init__
+_init = DeviceProducts.__init__
 
 
-def on_cpu(self: OnDevice, tests: np.ndarray, k: int) -> None:
+def on_cpu(self: DeviceProducts, tests: np.ndarray, k: int) -> None:
     _init(self, tests, k, torch.device("cpu"))
 
 
-def test_memory_changes_no_result_and_too_little_is_said() -> None:
+def test_a_device_reads_whole_what_ties_beyond_what_it_brings_back() -> None:
+    draw = np.random.default_rng(4)
+    vectors = draw.standard_normal((400, 6), np.float32)
+    vectors[50:250] = vectors[50]  # 200 equal ones: more than 5 + 32
+    queries = np.concatenate([vectors[50:51], draw.standard_normal((3, 6), np.float32)])
+    for cut in (40, 400):  # a tile as small as what comes back, and a large one
+        blocks = [(np.arange(first, min(first + cut, 400)), vectors[first : first + cut]) for first in range(0, 400, cut)]
+        device = lambda tests, k: DeviceProducts(tests, k, torch.device("cpu"))  # noqa: E731
+        found = nearest(queries, blocks, neighbours=5, rows=cut, products=device)
+        expected = nearest(queries, blocks, neighbours=5, rows=cut)
+        assert found.numbers[0].tolist() == [50, 51, 52, 53, 54]
+        np.testing.assert_array_equal(found.numbers, expected.numbers)
+        np.testing.assert_array_equal(found.scores, expected.scores)
+
+
+def test_memory_changes_no_result_and_too_little_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("positionbias.core.nearest.cores", lambda: 2)
     draw = np.random.default_rng(2)
     held = Held(draw.standard_normal((300, 8), np.float32), [f"p{number}" for number in range(300)])
     queries = draw.standard_normal((9, 8), np.float32)
@@ -112,7 +130,7 @@ def test_memory_changes_no_result_and_too_little_is_said() -> None:
     assert queries_at_once(small, 5, 8) in (3, 4)  # three passes, or with a rounding two
     assert queries_at_once(1.0, 5, 8) > 9
     assert listed(exact_search(held, queries, 5, memory=small)) == brute_force(held, queries, 5)
-    with pytest.raises(SettingError, match=r"--memory: wanted at least 0.00035 GiB to keep 5 passages of a query; found 1e-05"):
+    with pytest.raises(SettingError, match=r"--memory: wanted at least 0.00057 GiB to keep 5 passages of a query; found 1e-05"):
         list(exact_search(held, queries, 5, memory=1e-5))
     with pytest.raises(SettingError, match="--memory: wanted GiB above 0; found 0"):
         queries_at_once(0, 5, 8)

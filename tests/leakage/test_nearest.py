@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.nearest import Neighbours, cosines
+from positionbias.core.nearest import Neighbours
+from positionbias.core.similarity import cosines
 from positionbias.core.vector_blocks import stored_blocks
 from positionbias.leakage.nearest import encoded_blocks, nearest, rows_a_tile
 from positionbias.leakage.settings import NearestSettings
@@ -79,7 +80,7 @@ def test_what_is_found_is_what_sorting_finds_however_blocks_are_cut_and_ordered(
     same(nearest(tests, data.draw(st.permutations(blocks)), NearestSettings(k)), expected)
 
 
-@pytest.mark.parametrize("rows", [16, 33, 4_096])
+@pytest.mark.parametrize("rows", [16, 33, 32_768])
 def test_memory_and_so_the_size_of_tiles_changes_no_bit(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(3)
     tests, train = draw.standard_normal((9, 48), np.float32), draw.standard_normal((3_000, 48), np.float32)
@@ -88,12 +89,13 @@ def test_memory_and_so_the_size_of_tiles_changes_no_bit(rows: int, monkeypatch: 
     same(nearest(tests, numbered(train), NearestSettings(20)), by_sorting(tests, train, 20))
 
 
-def test_little_memory_means_small_tiles_and_too_little_is_said() -> None:
-    # 12·100·8 + 160·100·10 + 64·4,096 + 32·128·8 bytes stand, and a row takes 4·100 + 36·136 = 5,296
-    fixed = 9_600 + 160_000 + 262_144 + 32_768
-    settings = [NearestSettings(10, memory=(fixed + rows * 5_296 + 5) / 2**30) for rows in (16, 200, 15)]
+def test_little_memory_means_small_tiles_and_too_little_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("positionbias.core.nearest.cores", lambda: 2)
+    # 100·(16·8 + 160·10 + 12·1,024) + 2·(64·4,096 + 32·128·8) bytes stand, and a row takes 40·8 + 24 = 344
+    fixed = 1_401_600 + 2 * (262_144 + 32_768)
+    settings = [NearestSettings(10, memory=(fixed + rows * 344 + 5) / 2**30) for rows in (16, 200, 15)]
     assert [rows_a_tile(chosen, 100, 8) for chosen in settings[:2]] == [16, 200]
-    assert rows_a_tile(NearestSettings(10, memory=8), 100, 8) == 4_096
+    assert rows_a_tile(NearestSettings(10, memory=8), 100, 8) == 32_768
     with pytest.raises(SettingError, match=r"--memory: wanted at least 0.00 GiB for 100 test texts with 10 neighbours each"):
         rows_a_tile(settings[2], 100, 8)
 

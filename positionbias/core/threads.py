@@ -1,0 +1,39 @@
+"""How many threads compute, and how they wait for each other.
+
+The number follows what the process may use (affinity, a container's quota), never what others leave free at the moment: another number of threads
+changes the last bits of a product, and the same input must give the same output. What does follow the load is how threads wait. By default
+they spin at the end of each parallel step, which on a busy machine takes time from the thread waited for; they sleep instead.
+
+Nothing heavy is imported here, as torch reads these variables when it is loaded.
+"""
+
+from __future__ import annotations
+
+import math
+
+from positionbias.core.system import processor_quota, processors
+
+TYPE_CHECKING = False  # as in the package's __init__
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+__all__ = ["cores", "share_the_machine"]
+
+_WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
+
+
+def cores() -> int:
+    """Return the number of processors that this process may use, a part of one counted whole."""
+    quota = processor_quota()
+    return processors() if quota is None else max(1, min(processors(), math.ceil(quota)))
+
+
+def share_the_machine(environment: MutableMapping[str, str]) -> None:
+    """Let the threads of numerical libraries sleep while they wait, and be no more than a container's quota; a user's own variables stay.
+
+    It has an effect on libraries that are loaded later, and on processes started later.
+    """
+    if not any(name in environment for name in _WAITING):
+        environment["OMP_WAIT_POLICY"] = "passive"
+    if cores() < processors():
+        environment.setdefault("OMP_NUM_THREADS", str(cores()))

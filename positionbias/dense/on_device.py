@@ -1,0 +1,131 @@
+"""Products on a GPU by torch, for ``core.nearest``, with nothing waited for but what comes back.
+
+A tile is uploaded, multiplied and reduced to each test's highest products while the host still searches the one before; what comes back
+for each tile is ``(tests, k + 32)``. A test whose k-th highest product lies within rounding of more than that, for example of many equal vectors, has its
+row of products read whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from positionbias.core.products import Hits, growth, lengths64
+from positionbias.core.threads import cores
+
+__all__ = ["DeviceProducts"]
+
+_MORE = 32  # products read back beyond k
+_CELLS = 1 << 28  # products held at once, a GiB
+
+
+class _Sent(NamedTuple):
+    """A tile on the device; its highest products with their rows ``(tests, m)`` on their way to the host, and when they have arrived."""
+
+    factors: Tensor
+    source: Tensor  # kept while it is copied
+    values: Tensor
+    rows: Tensor
+    arrived: torch.cuda.Event | None
+    longest: float
+
+    def wait(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.arrived is not None:
+            self.arrived.synchronize()
+        return self.values.numpy(), self.rows.numpy()
+
+
+class DeviceProducts:
+    """``Products`` by torch on ``device``, in full float32: TensorFloat-32 is off while ``pool`` is open."""
+
+    def __init__(self, tests: np.ndarray, k: int, device: torch.device) -> None:
+        self.device, self.most = device, k + _MORE
+        self.tests = torch.from_numpy(np.ascontiguousarray(tests)).to(device)
+        self.rounding = growth(tests.shape[1] + 2) * lengths64(tests)
+        self.threads = cores()
+        self.parts = [slice(p[0], p[-1] + 1) for p in np.array_split(np.arange(len(tests)), self.threads) if len(p)]
+
+    @contextmanager
+    def pool(self) -> Iterator[ThreadPoolExecutor]:
+        """Return the threads that look at what came back; until they end, float32 is multiplied in float32."""
+        with _full_precision(), ThreadPoolExecutor(self.threads, "products") as pool:
+            yield pool
+
+    @torch.inference_mode()
+    def prepare(self, factors: np.ndarray, longest: float) -> _Sent:
+        """Begin all of a tile's work on the device, without waiting for it."""
+        source = torch.from_numpy(factors)
+        if self.device.type == "cuda":
+            source = source.pin_memory()
+        sent = source.to(self.device, non_blocking=True)
+        size = max(1, _CELLS // max(1, len(self.tests)))
+        found = [self._highest(sent[start : start + size], start) for start in range(0, len(sent), size)]
+        values, rows = (torch.cat(column, dim=1) for column in zip(*found, strict=True))
+        if len(found) > 1:
+            values, places = values.topk(min(self.most, values.shape[1]), dim=1)
+            rows = rows.gather(1, places)
+        rows = rows.to(torch.int32)
+        arrived = None
+        if self.device.type == "cuda":
+            values, rows = _on_the_way(values), _on_the_way(rows)
+            arrived = torch.cuda.Event()
+            arrived.record()
+        return _Sent(sent, source, values, rows, arrived, longest)
+
+    def _highest(self, factors: Tensor, first: int) -> tuple[Tensor, Tensor]:
+        values, rows = (self.tests @ factors.T).topk(min(self.most, len(factors)), dim=1)
+        return values, rows + first
+
+    def error(self, part: int, tile: _Sent) -> np.ndarray:
+        """Return the error of a float32 product."""
+        return self.rounding[self.parts[part]] * tile.longest + 1e-30
+
+    def sampled(self, part: int, tile: _Sent, k: int) -> np.ndarray:
+        """Return the k-th highest product of the tile."""
+        values = tile.wait()[0][self.parts[part]]
+        return values[:, k - 1] if values.shape[1] >= k else np.full(len(values), -np.inf, np.float32)
+
+    def scan(self, part: int, tile: _Sent, lowest: np.ndarray) -> Iterator[Hits]:
+        """Yield what came back and reaches the bound; then what is left of tests of which more may reach it."""
+        values, rows = (column[self.parts[part]] for column in tile.wait())
+        known = self.sampled(part, tile, self.most - _MORE)
+        error = self.error(part, tile)
+        least = np.maximum(lowest - error, known - 2 * error)
+        mask = values >= least[:, None]
+        whole = mask[:, -1] & (values.shape[1] < len(tile.factors))
+        mask[whole] = False
+        tests, places = np.nonzero(mask)
+        yield Hits(tests, rows[tests, places].astype(np.int64), values[tests, places])
+        for start in range(0, len(lines := np.flatnonzero(whole)), 256):
+            yield self._whole(part, lines[start : start + 256], tile, least)
+
+    @torch.inference_mode()
+    def _whole(self, part: int, tests: np.ndarray, tile: _Sent, least: np.ndarray) -> Hits:
+        asked = self.tests[self.parts[part]][torch.from_numpy(tests).to(self.device)]
+        products = (asked @ tile.factors.T).cpu().numpy()
+        found, rows = np.nonzero(products >= least[tests, None])
+        return Hits(tests[found], rows, products[found, rows])
+
+
+def _on_the_way(tensor: Tensor) -> Tensor:
+    """Return a tensor's copy in pinned memory, which arrives later."""
+    return torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True).copy_(tensor, non_blocking=True)
+
+
+@contextmanager
+def _full_precision() -> Iterator[None]:
+    """Multiply float32 in float32, whatever the user asked of torch."""
+    chosen = torch.backends.cuda.matmul
+    name, full = ("fp32_precision", "ieee") if hasattr(chosen, "fp32_precision") else ("allow_tf32", False)
+    before = getattr(chosen, name)
+    setattr(chosen, name, full)
+    try:
+        yield
+    finally:
+        setattr(chosen, name, before)
