@@ -40,6 +40,7 @@ class PackedPairs:
         """Pack pairs of a source by their indices ``(n,)``; ``lengths`` are those of both sides, ``(n,)`` each, before the cut."""
         return source.pack((queries, passages), cut_pairs(*lengths, self.model.room))
 
+    @torch.inference_mode()
     def scores(self, batch: PackedBatch) -> Tensor:
         """Return scores ``(n,)`` in full precision."""
         states = self.encoder.cls(batch).float()
@@ -71,6 +72,7 @@ class PackedVectors:
         """Send passages to the device."""
         return TokenSource(self.model.encoder.template, (passages,), self.model.device)
 
+    @torch.inference_mode()
     def encode(self, source: TokenSource, indices: np.ndarray, lengths: np.ndarray) -> Tensor:
         """Return vectors ``(n, dim)`` in full precision of a source's passages by their indices and lengths ``(n,)``."""
         config = self.model.config

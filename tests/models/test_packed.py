@@ -108,7 +108,7 @@ def test_half_precision_stays_near(folders: Path) -> None:
     assert full is not None
     assert half is not None
     assert half.cls(batch).dtype == torch.bfloat16
-    assert torch.allclose(half.cls(batch).float(), full.cls(batch), atol=0.1)
+    assert (half.cls(batch).float() - full.cls(batch)).abs().mean() < 0.05
 
 
 def test_only_where_it_is_exact(folders: Path) -> None:
