@@ -23,10 +23,14 @@ export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=${TOKENIZERS_PARALLELISM:-true} P
 left() { echo $((BEGAN + TOTAL - $(date +%s))); }
 
 # a part that ends the process, or hangs, costs only itself; it gets 10 s more than its own limit
+lines() { cat "$OUT/speed.jsonl" 2>/dev/null | wc -l; }
+
 while [ "$(left)" -gt 25 ]; do
+    before=$(lines)
     timeout --kill-after=5 "$(left)" "$PYTHON" "$here/speed.py"
     status=$?
     echo "exit $status, $(left) s left"
     case $status in 0 | 75) break ;; esac
+    [ "$(lines)" != "$before" ] || break # it does not even begin
 done
 "$PYTHON" "$here/speed.py" table

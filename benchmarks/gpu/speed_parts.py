@@ -19,7 +19,7 @@ from positionbias.core.records import Query
 from positionbias.dense.exact import exact_search
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
 from positionbias.dense.single_vectors import SingleVectors
-from positionbias.models.packed import PackedEncoder, packed_encoder
+from positionbias.models.packed_bert import PackedEncoder, packed_encoder
 from positionbias.models.packed_models import PackedPairs
 from positionbias.models.token_rows import PackedBatch, TokenRows
 from positionbias.ranking.batches import TokenBudget, length_batches

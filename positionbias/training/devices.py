@@ -58,11 +58,13 @@ class Devices:
         nn.parallel.DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(model, apart)
         return self.accelerator.prepare_model(model)
 
-    def share_sparse(self, gradient: Tensor) -> Tensor:
-        """Average a sparse gradient over processes, as dense ones are shared; rows and values are gathered.
+    def share_sparse(self, gradient: Tensor, *, clipped: bool) -> Tensor:
+        """Average a sparse gradient over processes, as dense ones are shared; rows and values are gathered. ``clipped``: it must be coalesced.
 
         (NCCL adds up dense tensors only.)
         """
+        if self.processes == 1 and self.device.type == "cuda" and not clipped:
+            return gradient  # RowAdam takes it as it is, and coalescing waits for the device
         gradient = gradient.coalesce()
         if self.processes == 1:
             return gradient
@@ -75,6 +77,10 @@ class Devices:
     def total(self, numbers: Tensor) -> Tensor:
         """Return the sum of a tensor over processes."""
         return numbers if self.processes == 1 else self.accelerator.reduce(numbers, "sum")
+
+    def total_number(self, number: float) -> float:
+        """Return the sum of a number over processes; for one of them nothing goes to the device."""
+        return number if self.processes == 1 else float(self.total(torch.tensor(number, device=self.device)))
 
     def from_main(self, value: T | None) -> T:
         """Return the main process's value."""

@@ -14,7 +14,7 @@ from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_template import longest_first
-from positionbias.models.packed import packed_encoder
+from positionbias.models.packed_bert import packed_encoder
 from positionbias.models.packed_models import PackedPairs, packed_pairs, packed_vectors
 from positionbias.models.shapes import BertCatConfig, BertDotConfig
 from positionbias.models.token_rows import TokenRows, TokenSource, cut_pairs
