@@ -18,7 +18,7 @@ import torch
 from positionbias.core.run import Run
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
-from positionbias.models.encoder import Encoder, quiet_transformers
+from positionbias.models.encoder import Encoder, load_encoder, quiet_transformers
 from positionbias.models.shapes import BertCatConfig, BertDotConfig
 
 CUDA = torch.cuda.is_available()
@@ -54,7 +54,13 @@ class Material:
 
     def __init__(self, data: Path, work: Path, size: Size) -> None:
         self.data, self.work, self.size = data, work, size
+        self.found: dict[str, Any] = {}
         work.mkdir(parents=True, exist_ok=True)
+
+    def begin(self) -> dict[str, Any]:
+        """Begin a part; what it has found stays here if it ends early."""
+        self.found = {}
+        return self.found
 
     @cached_property
     def tokenizer_folder(self) -> Path:
@@ -116,11 +122,13 @@ class Material:
         return [(self.queries[int(query_id[1:])], self.texts([passage_id])[0]) for query_id, passage_id in ids], ids
 
     def encoder(self, shape: str) -> Encoder:
-        """An encoder with random weights."""
+        """MiniLM, or an encoder with random weights of another shape."""
         from transformers import BertConfig, BertModel
 
         torch.manual_seed(1)
         known = self.size.shapes[shape]
+        if known is MINILM:
+            return load_encoder(self.tokenizer_folder)
         config = BertConfig(vocab_size=len(self.tokenizer), max_position_embeddings=512, initializer_range=0.05, **known)
         with quiet_transformers():
             return Encoder(BertModel(config, add_pooling_layer=False).eval(), self.tokenizer)

@@ -52,7 +52,7 @@ def products(material: Material) -> Found:
     shapes = {"square": (size, size, size)}
     for name, (width, inner) in {"minilm": (384, 1_536), "base": (768, 3_072)}.items():
         shapes |= {f"{name} in": (16 * size, width, inner), f"{name} out": (16 * size, inner, width)}
-    found: Found = {}
+    found = material.begin()
     for dtype in (HALF, torch.float32):
         for name, (rows, inner, columns) in shapes.items():
             if dtype == torch.float32 and name != "square":
@@ -90,7 +90,8 @@ def reranking(material: Material, shape: str) -> Found:
 
     ours()
     best = best_batch(predicted, len(pairs) // 4)
-    found: Found = {
+    found = material.begin()
+    found |= {
         "pairs": material.run.pairs,
         "peer's pairs": len(pairs),
         "peer's batch": best,
@@ -160,7 +161,8 @@ def device_alone(material: Material, shape: str) -> Found:
     rows = time.perf_counter()
     queries = TokenRows.of(model.read_queries(material.queries))
     total = len(passages.tokens)
-    found: Found = {"tokenized a second": total / (read - began), "copied to arrays a second": total / (rows - read)}
+    found = material.begin()
+    found |= {"tokenized a second": total / (read - began), "copied to arrays a second": total / (rows - read)}
     random = np.random.default_rng(5)
     count = min(16_384, len(passages)) if CUDA else 32
     asked, places = random.integers(0, len(queries), count), random.permutation(len(passages))[:count]
@@ -249,7 +251,8 @@ def encoding(material: Material, shape: str) -> Found:
 
     ours()
     best = best_batch(theirs, len(texts) // 3)
-    found: Found = {"texts": count, "peer's texts": len(texts), "peer's batch": best}
+    found = material.begin()
+    found |= {"texts": count, "peer's texts": len(texts), "peer's batch": best}
     found |= alternated(ours, lambda: theirs(best), (count, len(texts)))
     found |= {"ours": busy(ours), "peer": busy(lambda: theirs(best), 3)}
     cosines = (np.concatenate(kept)[: len(texts)] * np.asarray(theirs(best), np.float32)).sum(axis=1)
@@ -279,7 +282,7 @@ class _Repeated:
 
 def searching(material: Material) -> Found:
     """Exact search, top 100, beside torch's product and topk over the same blocks, both from the host's memory, in float32."""
-    size, found = material.size, {}
+    size, found = material.size, material.begin()
     queries = np.random.default_rng(8).standard_normal((size.searching, 384), dtype=np.float32)
     spent = 0.0
     for count in (size.vectors // 20, size.vectors // 4, size.vectors):

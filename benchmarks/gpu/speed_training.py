@@ -21,7 +21,7 @@ from positionbias.training.devices import find_devices
 from positionbias.training.trainer import Trainer
 
 Found = dict[str, Any]
-GROUPS = 32
+GROUPS = 32 if CUDA else 4
 KINDS = ("bert_cat", "bert_dot", "tk")
 
 
@@ -47,7 +47,7 @@ def made_batches(material: Material, model: Any, count: int, seed: int = 1) -> I
 
 def training(material: Material, kind: str) -> Found:
     """Pairs a second of our steps in both precisions; their share of the GPU; how fast batches are read on the host."""
-    found: Found = {}
+    found = material.begin()
     steps = material.size.steps
     for precision in ("bfloat16", "float32"):
         model = model_of(material, kind)
@@ -71,7 +71,7 @@ def plain_training(material: Material) -> Found:
     from transformers import AutoModelForSequenceClassification
 
     model, folder = material.bert_cat("minilm")
-    steps, found = material.size.steps, {}
+    steps, found = material.size.steps, material.begin()
     held = list(made_batches(material, model, steps))
     for precision in ("bfloat16", "float32"):
         plain = AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True).to(DEVICE).train()

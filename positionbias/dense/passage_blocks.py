@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.progress import Progress
 from positionbias.dense.single_vectors import SingleVectors, length_one
+from positionbias.models.transfer import short_turns
 
 __all__ = ["READ_PASSAGES", "EncodedBlock", "RowTexts", "Rows", "encoded_blocks"]
 
@@ -55,7 +56,7 @@ def encoded_blocks(
     Texts are read ahead, in a thread. Raises:
         InputError: a vector that is not finite, or not within the range of its type.
     """
-    with closing(ahead(_read(encoder, texts, rows))) as blocks:
+    with short_turns() if encoder.packs else nullcontext(), closing(ahead(_read(encoder, texts, rows))) as blocks:
         begun = ((first, found, read, encoder.begin_passages(read, bar)) for first, found, read in blocks)
         for first, found, read, vectors_of in _one_behind(begun):
             vectors = _rounded(encoder, collection, first, vectors_of(), precision)

@@ -70,6 +70,11 @@ class SingleVectors:
         found = self.encode(rows, self.model.encode_passages, bar)
         return lambda: found
 
+    @property
+    def packs(self) -> bool:
+        """Whether passages are encoded packed, on a GPU, while the host goes on."""
+        return self._packed is not None
+
     @cached_property
     def _packed(self) -> PackedVectors | None:
         return packed_vectors(self.model, self.config.dtype(self.model.device))

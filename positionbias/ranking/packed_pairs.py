@@ -26,6 +26,7 @@ __all__ = ["score_packed"]
 
 _MOST_TOKENS = 1 << 28  # held of passages, 1 GiB: 4 million of MS MARCO's
 _AHEAD = 2  # blocks read ahead
+_FIRST_PAIRS = 1_024  # of the first block, for which the device waits
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _finish(done: Scored, block: _Block, order: np.ndarray, fetched: Fetched) ->
 def _blocks(packed: PackedPairs, collection: PassageTexts, texts: Mapping[str, str], candidates: Run) -> Iterator[_Block]:
     """Yield blocks of whole queries as tokens; a passage is read once, as long as memory holds it."""
     passages = _Passages(packed, collection, candidates)
-    for query_ids in query_blocks(candidates):
+    for query_ids in query_blocks(candidates, _FIRST_PAIRS):
         per_query = [candidates.numbers(query_id) for query_id in query_ids]
         counts = [len(numbers) for numbers in per_query]
         distinct, places = np.unique(np.concatenate(per_query), return_inverse=True)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from positionbias.core.errors import DependencyError, SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.models.protocols import Ranker
+from positionbias.training.config import settled_precision
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -30,7 +31,7 @@ class Devices:
     """This process's device, and the others. All processes must make the same calls, except ``autocast``."""
 
     def __init__(self, accelerator: Accelerator, precision: str) -> None:
-        self.accelerator, self.half = accelerator, _HALVES.get(precision)
+        self.accelerator, self.half = accelerator, _HALVES.get(settled_precision(precision))
         self.device: torch.device = accelerator.device
         self.processes: int = accelerator.num_processes
         self.place: int = accelerator.process_index
@@ -107,7 +108,7 @@ class Devices:
         self.accelerator.wait_for_everyone()
 
 
-def find_devices(precision: str = "float32", tracker: str | None = None, logs: Path | None = None) -> Devices:
+def find_devices(precision: str = "auto", tracker: str | None = None, logs: Path | None = None) -> Devices:
     """Return the devices for which this process and its peers were started.
 
     ``tracker`` is one of accelerate's (``config.TRACKERS``), ``logs`` the folder of its files.
