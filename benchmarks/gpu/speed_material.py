@@ -45,7 +45,7 @@ class Size:
     seconds: float
 
 
-FULL = Size({"minilm": MINILM, "base": BASE}, 60_000, 600, 100, 6, 60, 8_192, 10_000_000, 10_000, 60.0)
+FULL = Size({"minilm": MINILM, "base": BASE}, 60_000, 600, 100, 6, 60, 8_192, 10_000_000, 10_000, 75.0)
 SIZES = {"full": FULL, "toy": Size({"minilm": TOY, "base": TOY}, 60, 4, 8, 2, 3, 64, 5_000, 20, 60.0)}
 
 

@@ -302,8 +302,8 @@ def test_a_cache_that_leads_elsewhere_is_refused(tmp_path: Path, inside: str) ->
 def test_what_float16_cannot_hold_is_said_with_its_passage(
     checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encode = SingleVectors.passages
-    monkeypatch.setattr(SingleVectors, "passages", lambda *given: encode(*given) * np.float32(1e6))
+    encode = SingleVectors.encode
+    monkeypatch.setattr(SingleVectors, "encode", lambda *given: encode(*given) * np.float32(1e6))
     first = collection.passage_ids()[0]
     with pytest.raises(
         InputError, match=rf"passage '{first}': wanted a vector of finite numbers within float16; .*on-disk float32"
