@@ -29,11 +29,13 @@ def parts() -> Iterator[tuple[str, Part]]:
     """All parts, most valuable first."""
     import speed_parts as own
     import speed_training as steps
+    from speed_tokens import tokenizing
 
     yield "facts", own.facts
     yield "products", own.products
     for shape in ("minilm", "base"):
         yield f"rerank {shape}", partial(own.reranking, shape=shape)
+    yield "tokenizing", tokenizing
     for shape in ("minilm", "base"):
         yield f"encode {shape}", partial(own.encoding, shape=shape)
     yield "device alone minilm", partial(own.device_alone, shape="minilm")

@@ -8,6 +8,7 @@ from contextlib import closing
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -16,12 +17,15 @@ from speed_material import CUDA, DEVICE, HALF, Material, alternated, busy, timed
 
 from positionbias.core.ahead import ahead
 from positionbias.core.records import Query
+from positionbias.dense import passage_blocks
 from positionbias.dense.exact import exact_search
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.models.packed_bert import PackedEncoder, packed_encoder
 from positionbias.models.packed_models import PackedPairs
 from positionbias.models.token_rows import PackedBatch, TokenRows
+from positionbias.models.transfer import Fetched
+from positionbias.ranking import packed_pairs
 from positionbias.ranking.batches import TokenBudget, length_batches
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.rerank import rescore
@@ -127,7 +131,7 @@ def reranking(material: Material, shape: str) -> Found:
         "attention": kwargs["attn_implementation"],
     }
     found |= alternated(ours, lambda: predicted(best), (material.run.pairs, len(pairs)))
-    found |= {"ours": busy(ours), "peer": busy(lambda: predicted(best), 3)}
+    found |= {"ours": busy(ours), "waiting": waiting(ours), "peer": busy(lambda: predicted(best), 3)}
     found["agreement"] = _agreement(model, material, asked[: min(20, share)], np.asarray(predicted(best), np.float32), ids)
     return found
 
@@ -158,6 +162,35 @@ def best_batch(work: Callable[[int, int], Any], count: int) -> int:
     work(PEER_BATCHES[0], count)
     seconds = {size: timed(partial(work, size, count)) for size in PEER_BATCHES}
     return min(seconds, key=lambda size: seconds[size])
+
+
+def waiting(work: Callable[[], object]) -> Found:
+    """The shares of the time in which the main thread waits for tokens, and for the device; what is left it packs and launches."""
+    spent = {"for tokens": 0.0, "for the device": 0.0}
+
+    def clocked(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def timed_call(*given: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return call(*given)
+            finally:
+                spent[name] += time.perf_counter() - began
+
+        return timed_call
+
+    def clocked_ahead(*given: Any) -> Iterator[Any]:
+        with closing(ahead(*given)) as items:
+            following = clocked("for tokens", lambda: next(items, None))
+            while (item := following()) is not None:
+                yield item
+
+    with (
+        patch.object(packed_pairs, "ahead", clocked_ahead),
+        patch.object(passage_blocks, "ahead", clocked_ahead),
+        patch.object(Fetched, "numpy", clocked("for the device", Fetched.numpy)),
+    ):
+        seconds = timed(work)
+    return {name: share / seconds for name, share in spent.items()} | {"s": seconds}
 
 
 # -- where the time goes -----------------------------------------------------------------------------------------
@@ -283,7 +316,7 @@ def encoding(material: Material, shape: str) -> Found:
     found = material.begin()
     found |= {"texts": count, "peer's texts": len(texts), "peer's batch": best}
     found |= alternated(ours, lambda: theirs(best), (count, len(texts)))
-    found |= {"ours": busy(ours), "peer": busy(lambda: theirs(best), 3)}
+    found |= {"ours": busy(ours), "waiting": waiting(ours), "peer": busy(lambda: theirs(best), 3)}
     cosines = (np.concatenate(kept)[: len(texts)] * np.asarray(theirs(best), np.float32)).sum(axis=1)
     found["cosines of both"] = {"mean": float(cosines.mean()), "least": float(cosines.min())}
     return found
