@@ -21,9 +21,10 @@ class RowAdam(torch.optim.SparseAdam):
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is not None:
-                    self._update(parameter, group["lr"], *group["betas"], group["eps"])
+                    self._update(parameter, group["lr"], group["betas"], group["eps"])
 
-    def _update(self, weights: Tensor, rate: float, beta1: float, beta2: float, epsilon: float) -> None:
+    def _update(self, weights: Tensor, rate: float, betas: tuple[float, float], epsilon: float) -> None:
+        beta1, beta2 = betas
         state = self.state[weights]
         if not state:
             state["step"] = 0

@@ -72,7 +72,7 @@ class Trainer:
         config, devices = self.config, self.devices
         # share of a pair in the mean; processes average to it
         share = devices.processes / max(1.0, devices.total_number(float(sum(map(len, parts)))))
-        late = devices.main and config.save_minutes and time.monotonic() - self._settled >= 60 * config.save_minutes
+        late = devices.main and config.save_minutes > 0 and time.monotonic() - self._settled >= 60 * config.save_minutes
         for number, part in enumerate(parts, 1):
             numbers = None
             if part.inputs:

@@ -70,3 +70,10 @@ def test_blocks_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = [sum(len(RUN.numbers(query_id)) for query_id in block) for block in query_blocks.query_blocks(RUN, 2)]
     assert sizes == [3, 5, 3 + len(TEXTS)]  # of 3, 3, 2, 3, and all: at least 2, 4, 6
     assert np.sum(sizes) == RUN.pairs
+
+
+def test_packed_passages_of_a_bi_encoder(rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch) -> None:
+    padded = rescore(rankers["bert_dot"], Texts(), QUERIES, RUN, name="ours")
+    monkeypatch.setattr(packed_models, "packs_on", lambda device, dtype: True)
+    done = rescore(rankers["bert_dot"], Texts(), QUERIES, RUN, name="ours", config=RankingConfig(batch_tokens=300))
+    assert scores(done.run) == pytest.approx(scores(padded.run), abs=1e-4, rel=1e-5)
