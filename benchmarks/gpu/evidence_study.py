@@ -267,7 +267,9 @@ def models(size: Size, study: Study, encoder: Path) -> dict[str, ModelSettings]:
     found = {
         "bert_cat": ModelSettings("bert_cat", BertCatConfig(), training, encoder=str(encoder)),
         "bert_dot": ModelSettings("bert_dot", BertDotConfig(), training, encoder=str(encoder)),
-        "tk": ModelSettings("tk", size.shape, replace(size.tk, most_depth=study.depth), word_vectors=words),
+        "tk": ModelSettings(
+            "tk", size.shape, replace(size.tk, precision="float32", most_depth=study.depth), word_vectors=words
+        ),
     }
     for kind, model in found.items():
         if (study.name, kind) in size.whole:

@@ -1,239 +1,144 @@
-"""What a GPU gives, and whether it gives the same: after ``evidence.sh``'s ``prepare``, in the same $DATA, $WORK and $OUT.
+"""How fast a GPU is used: products, re-ranking, encoding, training and search beside their peers. Run by ``speed.sh``.
 
-    DATA=… WORK=… OUT=… python benchmarks/gpu/speed.py      # writes $OUT/speed.json
+    python speed.py            the parts that are left, most valuable first, until $TOTAL seconds after $BEGAN
+    python speed.py table      speed.json and a short table
 
-Each of BERT_CAT, BERT_DOT, ColBERT and TK, over MiniLM and with TK's published shape: training pairs a second, candidates re-ranked a second, each in
-float32 and bfloat16, and the seconds of the GPU's own work within; the same candidates scored on the CPU in float32, and the largest difference of each; MATS of TK
-and ColBERT on both. Beside BERT_CAT and BERT_DOT, sentence-transformers with the same checkpoint, precision and texts. $SPEED_LIMIT (120) seconds bound all of it: what is not begun by
-then is left out, and named.
+$OUT/speed.jsonl is the state: a line when a part begins, and one with its result. A part that ended the process is not begun again.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from functools import cached_property
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from types import FrameType
+from typing import Any
 
-import numpy as np
-import torch
-from evidence import Evidence
-
-from positionbias.core.collection import Collection
-from positionbias.core.manifest import package_versions
-from positionbias.core.progress import set_quiet
-from positionbias.core.publish import write_json
-from positionbias.core.records import Query
-from positionbias.core.run import Run, read_run
-from positionbias.experiments.model_settings import ModelSettings
-from positionbias.models.checkpoint import Checkpoint, load_checkpoint
-from positionbias.models.shapes import ColBERTConfig
-from positionbias.probe.settings import ProbeSettings
-from positionbias.probe.term_vectors import probe_model
-from positionbias.ranking.config import RankingConfig, pick_device
-from positionbias.ranking.rerank import rescore
-from positionbias.training.record import Row
-from positionbias.training.train import train_model
-
-KINDS = ("bert_cat", "bert_dot", "colbert", "tk")
-PRECISIONS: tuple[Literal["float32", "bfloat16"], ...] = ("float32", "bfloat16")
-STEPS, LOOK = (80, 40) if torch.cuda.is_available() else (4, 2)  # of a training, whose last LOOK are counted
-COMPARED, TIMED = 20, 2_000 if torch.cuda.is_available() else 20  # queries scored on both devices; and for a rate
-PROBED = 200  # passages
+PREPARE = 20  # seconds; no part begins that has less
+Part = Callable[[Any], dict[str, Any]]
 
 
-class Speed:
-    """The collection, the candidates, and checkpoints made on the way."""
+def parts() -> Iterator[tuple[str, Part]]:
+    """All parts, most valuable first."""
+    import speed_parts as own
+    import speed_training as steps
+    from speed_tokens import tokenizing
 
-    def __init__(self, evidence: Evidence) -> None:
-        self.evidence, self.study = evidence, evidence.studies["squad"]
-        self.collection = Collection(self.study.arms["uniform"])
-        self.split = self.study.splits[0]
-        self.device = pick_device("auto")
-        self.checkpoints = evidence.work / f"speed-{time.monotonic_ns()}"
-
-    @cached_property
-    def candidates(self) -> Run:
-        """BM25's, of the test questions."""
-        return read_run(self.study.candidates(self.split))
-
-    def first(self, queries: int) -> tuple[list[Query], Run]:
-        """So many queries of the test split with their candidates."""
-        asked = [query for query in self.collection.queries(self.split) if query.query_id in self.candidates][:queries]
-        return asked, self.candidates.only([query.query_id for query in asked], "bm25")
-
-    def settings(self, kind: str, precision: str) -> ModelSettings:
-        """A model as the evidence trains it, with its own precision and few steps."""
-        models = self.evidence.models["squad"]
-        found = models.get(kind) or replace(models["bert_dot"], kind=kind, model=ColBERTConfig())
-        short = replace(
-            found.training, max_steps=STEPS, validate_every=LOOK, validation_queries=20, precision=precision, patience=30
-        )
-        return replace(found, training=short)
-
-    def trained(self, kind: str, precision: str) -> dict[str, Any]:
-        """Train; its pairs a second in the last LOOK steps."""
-        plan = self.settings(kind, precision).plan(self.study.candidates("train"), self.study.candidates("validation"), seed=1)
-        rows: list[Row] = []
-        train_model(self.collection, plan, self.checkpoints / f"{kind}-{precision}", on_validation=rows.append)
-        return {"pairs a second": rows[-1]["pairs_per_second"]}
-
-    def loaded(self, kind: str, device: torch.device) -> Checkpoint:
-        """The model that was trained in float32."""
-        found = load_checkpoint(self.checkpoints / f"{kind}-float32")
-        found.model.to(device)
-        return found
-
-    def scores(self, kind: str, device: str, precision: Any, queries: int) -> tuple[np.ndarray, float]:
-        """Scores of the first queries' candidates, in order, and the seconds that they took."""
-        asked, candidates = self.first(queries)
-        model = self.loaded(kind, torch.device(device)).model
-        config = RankingConfig(precision=precision)
-        done = rescore(model, self.collection, asked, candidates, name=kind, config=config)
-        found = {
-            (one.query_id, passage): score
-            for one in done.run.rankings()
-            for passage, score in zip(one.passage_ids, one.scores, strict=True)
-        }
-        return np.array([found[pair] for pair in sorted(found)]), done.seconds
-
-    def same(self, kind: str) -> dict[str, Any]:
-        """The largest difference in score from the CPU's float32, beside the scores' standard deviation."""
-        expected, _ = self.scores(kind, "cpu", "float32", COMPARED)
-        found: dict[str, Any] = {"scores": len(expected), "deviation of scores": float(expected.std())}
-        for precision in PRECISIONS:
-            scores, _ = self.scores(kind, self.device.type, precision, COMPARED)
-            found[precision] = float(np.abs(scores - expected).max())
-        return found
-
-    def reranked(self, kind: str, precision: str) -> dict[str, Any]:
-        """Candidates a second, and the share of the time that the GPU computed."""
-        self.scores(kind, self.device.type, precision, 50)  # warm
-        scores, seconds = self.scores(kind, self.device.type, precision, TIMED)
-        busy = share_of_kernels(lambda: self.scores(kind, self.device.type, precision, TIMED // 4)[1])
-        return {"pairs": len(scores), "pairs a second": len(scores) / seconds, "GPU's share of the time": busy}
-
-    def mats(self, kind: str) -> dict[str, Any]:
-        """MATS by layer on both devices."""
-        found = {}
-        for device in ("cpu", self.device.type):
-            checkpoint = self.loaded(kind, torch.device(device))
-            results = probe_model(checkpoint, self.collection, ProbeSettings(probe_passages=PROBED))
-            found[device] = [result.value for result in results]
-        return found
-
-    def peer_pairs(self) -> dict[str, Any]:
-        """CrossEncoder.predict on the same checkpoint and pairs, in the best of some batch sizes."""
-        from sentence_transformers import CrossEncoder
-
-        peer = CrossEncoder(str(self.checkpoints / "bert_cat-float32"), device=self.device.type, local_files_only=True)
-        asked, candidates = self.first(TIMED // 4)
-        texts = {query.query_id: query.text for query in asked}
-        held = [(ranking.query_id, passage_id) for ranking in candidates.rankings() for passage_id in ranking.passage_ids]
-        passages = self.collection.texts([passage_id for _, passage_id in held])
-        pairs = [(texts[query_id], text) for (query_id, _), text in zip(held, passages, strict=True)]
-        return self._peer(lambda size: peer.predict(pairs, batch_size=size, show_progress_bar=False), len(pairs))
-
-    def peer_passages(self) -> dict[str, Any]:
-        """SentenceTransformer.encode on passages, with the encoder under BERT_DOT."""
-        from sentence_transformers import SentenceTransformer
-
-        peer = SentenceTransformer(str(self.checkpoints / "bert_dot-float32"), device=self.device.type, local_files_only=True)
-        texts = [passage.text for passage in self.collection.passages()]
-        return self._peer(lambda size: peer.encode(texts, batch_size=size, show_progress_bar=False), len(texts))
-
-    def passages(self) -> dict[str, Any]:
-        """Passages that BERT_DOT encodes a second."""
-        from positionbias.dense.single_vectors import SingleVectors
-
-        encoder = SingleVectors(self.loaded("bert_dot", self.device), RankingConfig(precision="bfloat16"))
-        texts = [passage.text for passage in self.collection.passages()]
-
-        def work() -> None:
-            encoder.passages(encoder.model.read_passages(texts))
-
-        work()
-        return {"texts": len(texts), "a second": len(texts) / timed(work)}
-
-    def _peer(self, work: Callable[[int], object], count: int) -> dict[str, Any]:
-        with torch.autocast(self.device.type, dtype=torch.bfloat16):
-            work(64)
-            seconds = {size: timed(lambda size=size: work(size)) for size in (64, 256, 1024)}
-        best = min(seconds, key=lambda size: seconds[size])
-        return {"texts": count, "a second": count / seconds[best], "batch": best}
+    yield "facts", own.facts
+    yield "products", own.products
+    for shape in ("minilm", "base"):
+        yield f"rerank {shape}", partial(own.reranking, shape=shape)
+    yield "tokenizing", tokenizing
+    for shape in ("minilm", "base"):
+        yield f"encode {shape}", partial(own.encoding, shape=shape)
+    yield "device alone minilm", partial(own.device_alone, shape="minilm")
+    yield from steps.PARTS.items()
+    yield "search", own.searching
+    yield "device alone base", partial(own.device_alone, shape="base")
 
 
-def timed(work: Callable[[], object]) -> float:
-    """Seconds until the device has done it."""
-    began = time.perf_counter()
-    work()
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return time.perf_counter() - began
+def state() -> Path:
+    return Path(os.environ["OUT"]) / "speed.jsonl"
 
 
-def share_of_kernels(work: Callable[[], float]) -> float | None:
-    """The share of the seconds that the work gives in which the GPU computed; None without one."""
-    from torch.profiler import ProfilerActivity, profile
-
-    if not torch.cuda.is_available():
-        return None
-    with profile(activities=[ProfilerActivity.CUDA]) as seen:
-        seconds = work()
-        torch.cuda.synchronize()
-    return sum(event.self_device_time_total for event in seen.key_averages()) / 1e6 / seconds
-
-
-def parts(speed: Speed) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
-    """All that is measured, most valuable first; later parts use checkpoints of earlier ones."""
-    for kind in KINDS:
-        yield f"train {kind} float32", lambda kind=kind: speed.trained(kind, "float32")
-        yield f"same scores {kind}", lambda kind=kind: speed.same(kind)
-    for kind in KINDS:
-        yield f"rerank {kind} bfloat16", lambda kind=kind: speed.reranked(kind, "bfloat16")
-    yield "rerank, sentence-transformers", speed.peer_pairs
-    yield "encode bert_dot", speed.passages
-    yield "encode, sentence-transformers", speed.peer_passages
-    yield "mats tk", lambda: speed.mats("tk")
-    yield "mats colbert", lambda: speed.mats("colbert")
-    for kind in KINDS:
-        yield f"train {kind} bfloat16", lambda kind=kind: speed.trained(kind, "bfloat16")
-    for kind in KINDS:
-        yield f"rerank {kind} float32", lambda kind=kind: speed.reranked(kind, "float32")
-
-
-def main() -> int:
-    began, limit = time.monotonic(), float(os.environ.get("SPEED_LIMIT", "120"))
-    evidence = Evidence.from_environment()
-    speed = Speed(evidence)
-    found: dict[str, Any] = {
-        "commit": evidence.commit,
-        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
-        "versions": dict(package_versions("torch", "transformers", "sentence-transformers", "positionbias")),
-        "parts": {},
-        "not done": [],
-    }
-    place, failed = Path(evidence.out) / "speed.json", 0
-    for name, work in parts(speed):
-        if time.monotonic() - began > limit:
-            found["not done"].append(name)
-            continue
-        started = time.monotonic()
+def lines() -> list[dict[str, Any]]:
+    """What was written; a line that was cut off is none."""
+    found = []
+    for line in state().read_text().splitlines() if state().exists() else ():
         try:
-            found["parts"][name] = work()
+            found.append(json.loads(line))
+        except ValueError:
+            continue
+    return found
+
+
+def write(**line: Any) -> None:
+    with open(state(), "a") as handle:
+        print(json.dumps(line), file=handle, flush=True)
+
+
+class OutOfTimeError(Exception):
+    """A part took longer than its limit."""
+
+
+def measure() -> int:
+    """Do the parts that are left; give 75 when the time is up."""
+    import gc
+
+    import torch
+    from speed_material import SIZES, Material
+
+    from positionbias.core.progress import set_quiet
+
+    def alarm(number: int, frame: FrameType | None) -> None:
+        raise OutOfTimeError
+
+    set_quiet(True)
+    signal.signal(signal.SIGALRM, alarm)
+    size = SIZES[os.environ.get("SIZE", "full")]
+    material = Material(Path(os.environ["DATA"]), Path(os.environ["WORK"]) / "speed", size)
+    begun = {line["part"] for line in lines()}
+    end = float(os.environ["BEGAN"]) + float(os.environ["TOTAL"])
+    for name, work in parts():
+        left = end - time.time()
+        if name in begun:
+            continue
+        if left < PREPARE:
+            return 75
+        write(part=name)
+        started = time.time()
+        limit = int(min(left, size.seconds))
+        signal.alarm(limit)
+        hangs = threading.Timer(
+            limit + 10, os._exit, [1]
+        )  # in a call that takes no signals: speed.sh goes on with the next part
+        hangs.start()
+        try:
+            found: dict[str, Any] = {"result": work(material)}
         except Exception as error:  # one part's failure must not end the others
-            found["parts"][name] = {"failed": f"{type(error).__name__}: {error}"}
-            failed += 1
-        print(f"{name}: {time.monotonic() - started:.1f} s  {found['parts'][name]}", flush=True)
-        write_json(place, found, overwrite=True)
-    write_json(place, found, overwrite=True)
-    return int(failed > 0)
+            found = {"failed": f"{type(error).__name__}: {error}"[:2_000], "result": material.found}
+        finally:
+            signal.alarm(0)
+            hangs.cancel()
+        write(part=name, seconds=round(time.time() - started, 1), **found)
+        print(f"{name}: {time.time() - started:.1f} s {json.dumps(found)[:1_500]}", flush=True)
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+    return 0
+
+
+def table() -> None:
+    """Write speed.json, and print what each part found."""
+    done = {line["part"]: line for line in lines()}
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    whole = {"commit": commit, "parts": done, "not done": [name for name, _ in parts() if "seconds" not in done.get(name, {})]}
+    (state().parent / "speed.json").write_text(json.dumps(whole, indent=1) + "\n")
+    for name, line in done.items():
+        print(f"{name:30} {line.get('seconds', 'ended the process'):>8}  {line.get('failed', '')[:160]}")
+        for key, value in _flat(line.get("result", {})):
+            print(f"{'':4}{key:52} {value:.4g}" if isinstance(value, float) else f"{'':4}{key:52} {value}")
+
+
+def _flat(found: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in found.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key} / ")
+        else:
+            yield f"{prefix}{key}", value
 
 
 if __name__ == "__main__":
-    set_quiet(True)
-    sys.exit(main())
+    if sys.argv[1:] == ["table"]:
+        table()
+    else:
+        sys.exit(measure())

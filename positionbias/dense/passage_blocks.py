@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, nullcontext
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.progress import Progress
 from positionbias.dense.single_vectors import SingleVectors, length_one
+from positionbias.models.transfer import short_turns
 
 __all__ = ["READ_PASSAGES", "EncodedBlock", "RowTexts", "Rows", "encoded_blocks"]
 
+T = TypeVar("T")
 READ_PASSAGES = 2_048  # passages read at once and batched by length
 
 
@@ -54,17 +56,27 @@ def encoded_blocks(
     Texts are read ahead, in a thread. Raises:
         InputError: a vector that is not finite, or not within the range of its type.
     """
-    with closing(ahead(_read(encoder, texts, rows))) as blocks:
-        for first, found, read in blocks:
-            vectors = _rounded(encoder, collection, first, encoder.passages(read, bar), precision)
+    with short_turns() if encoder.packs else nullcontext(), closing(ahead(_read(encoder, texts, rows))) as blocks:
+        begun = ((first, found, read, encoder.begin_passages(read, bar)) for first, found, read in blocks)
+        for first, found, read, vectors_of in _one_behind(begun):
+            vectors = _rounded(encoder, collection, first, vectors_of(), precision)
             empty = sum(not text.strip() for text in found)
             yield EncodedBlock(first, vectors, empty, sum(len(row) >= encoder.model.room for row in read))
+
+
+def _one_behind(items: Iterable[T]) -> Iterator[T]:
+    """Yield each item after the next has been made, so that a GPU has work while the host has some."""
+    waiting: list[T] = []
+    for item in items:
+        yield from waiting
+        waiting = [item]
+    yield from waiting
 
 
 def _read(encoder: SingleVectors, texts: RowTexts, rows: Rows) -> Iterator[tuple[int, list[str], Sequence[Any]]]:
     for first in range(rows.first, rows.last, READ_PASSAGES):
         found = texts.texts_at(np.arange(first, min(first + READ_PASSAGES, rows.last)))
-        yield first, found, encoder.model.read_passages(found)
+        yield first, found, encoder.read_passages(found)
 
 
 def _rounded(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,10 @@ from torch import Tensor
 from positionbias.core.errors import SettingError
 from positionbias.core.progress import Progress
 from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.packed_models import PackedVectors, packed_vectors
 from positionbias.models.protocols import SingleVector
+from positionbias.models.token_rows import TokenRows
+from positionbias.models.transfer import Fetched
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.config import RankingConfig
 
@@ -50,9 +54,48 @@ class SingleVectors:
         """Return vectors ``(n, dim)`` float32 of queries."""
         return self.encode(self.model.read_queries(texts), self.model.encode_queries)
 
+    def read_passages(self, texts: Sequence[str]) -> Sequence[Any]:
+        """Return passages as the model reads them, in the form that ``passages`` takes fastest."""
+        rows = self.model.read_passages(texts)
+        return rows if self._packed is None else TokenRows.of(rows)
+
     def passages(self, rows: Sequence[Any], bar: Progress | None = None) -> np.ndarray:
         """Return vectors ``(n, dim)`` float32 of passages read by ``model.read_passages``."""
-        return self.encode(rows, self.model.encode_passages, bar)
+        return self.begin_passages(rows, bar)()
+
+    def begin_passages(self, rows: Sequence[Any], bar: Progress | None = None) -> Callable[[], np.ndarray]:
+        """Begin ``passages``. The function returned gives the vectors; a GPU computes until it is called."""
+        if self._packed is not None:
+            return self._begin_packed(self._packed, rows, bar)
+        found = self.encode(rows, self.model.encode_passages, bar)
+        return lambda: found
+
+    @property
+    def packs(self) -> bool:
+        """Whether passages are encoded packed, on a GPU, while the host goes on."""
+        return self._packed is not None
+
+    @cached_property
+    def _packed(self) -> PackedVectors | None:
+        return packed_vectors(self.model, self.config.dtype(self.model.device))
+
+    @torch.inference_mode()
+    def _begin_packed(self, packed: PackedVectors, rows: Sequence[Any], bar: Progress | None) -> Callable[[], np.ndarray]:
+        texts = rows if isinstance(rows, TokenRows) else TokenRows.of(rows)
+        source = packed.source(texts)
+        found: list[tuple[np.ndarray, Tensor]] = []
+
+        def work(batch: np.ndarray) -> None:
+            found.append((batch, packed.encode(source, batch, texts.lengths[batch])))
+            if bar is not None:
+                bar.advance(len(batch))
+
+        self.budget.work(texts.lengths, work)
+        if not found:
+            return lambda: np.empty((0, self.model.dimension), np.float32)
+        place = np.argsort(np.concatenate([batch for batch, _ in found]))
+        fetched = Fetched(torch.cat([vectors for _, vectors in found]))
+        return lambda: fetched.numpy()[place]
 
     def encode(self, rows: Sequence[Any], encode: _Encode, bar: Progress | None = None) -> np.ndarray:
         """Return vectors ``(n, dim)`` float32 of texts as the model reads them."""

@@ -82,7 +82,11 @@ class BertCat(nn.Module):
         """Return scores ``(n,)``, the head in full precision; a ``transformers`` head gives its raw logits."""
         if self.head is None:
             return self.encoder.logits(**inputs)[:, 0].float()
-        states = self.summary(**inputs)  # (n, dim)
+        return self.scores_of(self.summary(**inputs))
+
+    def scores_of(self, states: Tensor) -> Tensor:
+        """Return the scores ``(n,)`` of the head's input ``(n, dim)``, in full precision; not for a ``transformers`` head."""
+        assert self.head is not None
         with torch.autocast(states.device.type, enabled=False):
             outputs = F.linear(states.float(), self.head.weight.float(), self.head.bias.float())  # (n, 1) or (n, 2)
             return log_relevance(outputs) if self.config.log_probabilities else outputs[:, 0]

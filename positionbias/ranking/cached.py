@@ -6,7 +6,7 @@ as it is encoded. No passage vector is kept; memory holds the queries' vectors a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -18,7 +18,9 @@ from torch import Tensor
 from positionbias.core.ahead import ahead
 from positionbias.core.progress import Progress
 from positionbias.core.run import Run
+from positionbias.models.packed_models import PackedVectors, packed_vectors
 from positionbias.models.protocols import PassageEncoder
+from positionbias.models.token_rows import TokenRows
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.scored import PassageTexts, Scored
@@ -28,6 +30,8 @@ __all__ = ["score_cached"]
 QUERY_BYTES = 1 << 29  # query vectors in memory: 55,000 queries of eight words for TK, 170,000 for a BERT_DOT of width 768
 READ_QUERIES = 1_024
 READ_PASSAGES = 8_192
+
+_Encode = Callable[[np.ndarray], tuple[Tensor, Tensor]]
 
 
 @torch.inference_mode()
@@ -48,6 +52,7 @@ def score_cached(
         SettingError: one text does not fit in the device's memory.
     """
     done = Scored()
+    packed = packed_vectors(model, config.dtype(model.device))
     budget = TokenBudget(config.tokens(model.device))
     seen = np.zeros(len(candidates.passage_ids), dtype=bool)
     with config.autocast(model.device):
@@ -60,7 +65,7 @@ def score_cached(
                 done.truncated += int((full & ~known).sum())
                 done.again += int(known.sum())
                 seen[numbers] = True
-                _score_block(model, rows, first, queries, pairs, budget, bar)
+                _score_block(model, _encoding(model, packed, rows), first, rows, queries, pairs, budget, bar)
             for place, query_id in enumerate(queries.query_ids):
                 done.scores[query_id] = pairs.scores[pairs.starts[place] : pairs.starts[place + 1]]
     done.batch_tokens = budget.tokens if budget.shrunk else None
@@ -170,10 +175,25 @@ def _passage_blocks(
         yield first, model.read_passages(collection.texts(wanted))
 
 
+def _encoding(model: PassageEncoder, packed: PackedVectors | None, rows: Sequence[Any]) -> _Encode:
+    """Return what encodes passages of a block by their indices."""
+    if packed is None:
+        return lambda batch: model.encode_passages([rows[index] for index in batch])
+    texts = TokenRows.of(rows)
+    source = packed.source(texts)
+
+    def encode(batch: np.ndarray) -> tuple[Tensor, Tensor]:
+        vectors = packed.encode(source, batch, texts.lengths[batch]).unsqueeze(1)
+        return vectors, vectors.new_ones(vectors.shape[:2], dtype=torch.bool)
+
+    return encode
+
+
 def _score_block(
     model: PassageEncoder,
-    rows: Sequence[Any],
+    encode: _Encode,
     first: int,
+    rows: Sequence[Any],
     queries: _Queries,
     pairs: _Pairs,
     budget: TokenBudget,
@@ -184,7 +204,7 @@ def _score_block(
     query_lengths = np.diff(queries.offsets)
 
     def work(batch: np.ndarray) -> None:
-        vectors, mask = model.encode_passages([rows[index] for index in batch])
+        vectors, mask = encode(batch)
         which, places = pairs.of(first + batch)
         by_length = np.argsort(query_lengths[pairs.queries[which]], kind="stable")  # queries are padded as well
         which, places = which[by_length], places[by_length]

@@ -16,9 +16,11 @@ from torch import Tensor
 from positionbias.core.ahead import ahead
 from positionbias.core.progress import Progress
 from positionbias.core.run import Run
+from positionbias.models.packed_models import packed_pairs
 from positionbias.models.protocols import Ranker, Tokens
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.packed_pairs import score_packed
 from positionbias.ranking.query_blocks import distinct_texts, query_blocks
 from positionbias.ranking.scored import PassageTexts, Scored
 
@@ -50,6 +52,9 @@ def score_by_pair(
         InputError: a passage is not in the collection.
         SettingError: one pair does not fit in the device's memory.
     """
+    packed = packed_pairs(model, config.dtype(model.device))
+    if packed is not None:
+        return score_packed(packed, collection, texts, candidates, config, bar)
     done = Scored()
     budget = TokenBudget(config.tokens(model.device))
     with config.autocast(model.device):

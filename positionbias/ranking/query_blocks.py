@@ -14,16 +14,20 @@ __all__ = ["BLOCK_PAIRS", "distinct_texts", "query_blocks"]
 BLOCK_PAIRS = 16_384
 
 
-def query_blocks(candidates: Run) -> Iterator[list[str]]:
-    """Yield the query ids in the run's order, in blocks of about ``BLOCK_PAIRS`` candidates."""
+def query_blocks(candidates: Run, first: int | None = None) -> Iterator[list[str]]:
+    """Yield the query ids in the run's order, in blocks of about ``BLOCK_PAIRS`` candidates.
+
+    With ``first`` the first block has about so many, and each next twice as many up to ``BLOCK_PAIRS``.
+    """
     held: list[str] = []
     count = 0
+    size = BLOCK_PAIRS if first is None else min(first, BLOCK_PAIRS)
     for query_id in candidates:
         held.append(query_id)
         count += len(candidates.numbers(query_id))
-        if count >= BLOCK_PAIRS:
+        if count >= size:
             yield held
-            held, count = [], 0
+            held, count, size = [], 0, min(2 * size, BLOCK_PAIRS)
     if held:
         yield held
 

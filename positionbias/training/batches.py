@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import torch
@@ -16,7 +16,7 @@ from positionbias.models.protocols import Ranker, Tokens
 from positionbias.positions.rotate import Rotation
 from positionbias.training.trainsets.sample import GroupSource
 
-__all__ = ["Batch", "TrainingTexts", "batches"]
+__all__ = ["Batch", "TrainingTexts", "batches", "pinned"]
 
 PURPOSE = "rotate at reading"
 
@@ -82,6 +82,13 @@ def batches(
             if number >= start:
                 yield _part(model, texts, block, epoch, number, part)
             number += 1
+
+
+def pinned(batch: Batch) -> Batch:
+    """Return the batch with its tensors in pinned memory, from which a GPU copies while the host goes on."""
+    there, teacher = (None if held is None else held.pin_memory() for held in (batch.there, batch.teacher))
+    inputs = {name: tensor.pin_memory() for name, tensor in batch.inputs.items()}
+    return replace(batch, inputs=inputs, there=there, teacher=teacher)
 
 
 def _cut(

@@ -21,10 +21,11 @@ __all__ = [
     "TrainConfig",
     "refuse_validating",
     "settle_steps",
+    "settled_precision",
 ]
 
 AT_READING = Setting("Rotate every passage anew at each read in training.")
-PRECISIONS = ("float32", "bfloat16", "float16")
+PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 
 SCHEDULES = ("constant", "linear")
 
@@ -124,7 +125,10 @@ class TrainConfig:
     )
     probe_passages: int = setting(500, "Passages on which MATS is logged; 0: no MATS.", least=0, metavar="N")
     precision: str = setting(
-        "float32", "Precision of training; float16 needs a GPU.", choices=PRECISIONS, panel=Panel.COMPUTING
+        "auto",
+        "Precision of training; auto is bfloat16 on a GPU that has it, else float32; float16 needs a GPU.",
+        choices=PRECISIONS,
+        panel=Panel.COMPUTING,
     )
     warmup_steps: int = setting(0, "Steps over which the learning rate grows from 0.", least=0)
     warmup_share: float = setting(0.0, "Warm-up as a share of all steps, instead of --warmup-steps.")
@@ -183,11 +187,21 @@ class TrainConfig:
         """
         later = {"least_depth": 1, "validation_queries": None}
         left_out = (*_MEANS, *(name for name, value in later.items() if getattr(self, name) == value))
-        return {name: value for name, value in asdict(self).items() if name not in left_out}
+        record = {**asdict(self), "precision": settled_precision(self.precision)}
+        return {name: value for name, value in record.items() if name not in left_out}
 
     def means(self) -> JsonObject:
         """Return the other settings, which belong to the provenance."""
         return {name: getattr(self, name) for name in _MEANS}
+
+
+def settled_precision(precision: str) -> str:
+    """Return a precision of ``PRECISIONS`` with ``auto`` replaced by this machine's."""
+    if precision != "auto":
+        return precision
+    import torch
+
+    return "bfloat16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported(False) else "float32"
 
 
 def refuse_validating(found: str) -> None:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from positionbias.core.errors import DependencyError, SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.models.protocols import Ranker
+from positionbias.training.config import settled_precision
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -30,7 +31,7 @@ class Devices:
     """This process's device, and the others. All processes must make the same calls, except ``autocast``."""
 
     def __init__(self, accelerator: Accelerator, precision: str) -> None:
-        self.accelerator, self.half = accelerator, _HALVES.get(precision)
+        self.accelerator, self.half = accelerator, _HALVES.get(settled_precision(precision))
         self.device: torch.device = accelerator.device
         self.processes: int = accelerator.num_processes
         self.place: int = accelerator.process_index
@@ -58,11 +59,13 @@ class Devices:
         nn.parallel.DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(model, apart)
         return self.accelerator.prepare_model(model)
 
-    def share_sparse(self, gradient: Tensor) -> Tensor:
-        """Average a sparse gradient over processes, as dense ones are shared; rows and values are gathered.
+    def share_sparse(self, gradient: Tensor, *, clipped: bool) -> Tensor:
+        """Average a sparse gradient over processes, as dense ones are shared; rows and values are gathered. ``clipped``: it must be coalesced.
 
         (NCCL adds up dense tensors only.)
         """
+        if self.processes == 1 and self.device.type == "cuda" and not clipped:
+            return gradient  # RowAdam takes it as it is, and coalescing waits for the device
         gradient = gradient.coalesce()
         if self.processes == 1:
             return gradient
@@ -75,6 +78,10 @@ class Devices:
     def total(self, numbers: Tensor) -> Tensor:
         """Return the sum of a tensor over processes."""
         return numbers if self.processes == 1 else self.accelerator.reduce(numbers, "sum")
+
+    def total_number(self, number: float) -> float:
+        """Return the sum of a number over processes; for one of them nothing goes to the device."""
+        return number if self.processes == 1 else float(self.total(torch.tensor(number, device=self.device)))
 
     def from_main(self, value: T | None) -> T:
         """Return the main process's value."""
@@ -101,7 +108,7 @@ class Devices:
         self.accelerator.wait_for_everyone()
 
 
-def find_devices(precision: str = "float32", tracker: str | None = None, logs: Path | None = None) -> Devices:
+def find_devices(precision: str = "auto", tracker: str | None = None, logs: Path | None = None) -> Devices:
     """Return the devices for which this process and its peers were started.
 
     ``tracker`` is one of accelerate's (``config.TRACKERS``), ``logs`` the folder of its files.

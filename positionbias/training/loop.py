@@ -21,7 +21,7 @@ from positionbias.core.progress import step as progress_step
 from positionbias.core.publish import discard
 from positionbias.core.schema import read_as
 from positionbias.models.protocols import Ranker
-from positionbias.training.batches import Batch, TrainingTexts, batches
+from positionbias.training.batches import Batch, TrainingTexts, batches, pinned
 from positionbias.training.config import TrainConfig
 from positionbias.training.devices import Devices
 from positionbias.training.record import Board, Row, Sums, Trained, write_log
@@ -127,7 +127,7 @@ def _batches(
                 batch = next(own, None)
             if batch is None:
                 break
-            yield batch
+            yield pinned(batch) if devices.device.type == "cuda" else batch
         epoch, start = epoch + 1, 0
 
 

@@ -10,12 +10,13 @@ from torch import Tensor
 
 from positionbias.models.protocols import Ranker, Role
 from positionbias.training.config import TrainConfig
+from positionbias.training.row_adam import RowAdam
 
 __all__ = ["clip_gradients", "make_optimizers", "set_learning_rates"]
 
 
 def make_optimizers(model: Ranker, config: TrainConfig) -> list[torch.optim.Optimizer]:
-    """Return SparseAdam for an embedding (Adam would update every word), and Adam for the rest, with the kernels' own rate."""
+    """Return SparseAdam for an embedding (Adam would update every word; ``RowAdam`` on a GPU), and Adam for the rest, with the kernels' own rate."""
     roles = model.parameter_roles()
     assert config.learning_rate is not None
     rates: dict[Role, float] = {"body": config.learning_rate, "kernels": config.kernel_learning_rate}
@@ -23,7 +24,8 @@ def make_optimizers(model: Ranker, config: TrainConfig) -> list[torch.optim.Opti
     optimizers: list[torch.optim.Optimizer] = [torch.optim.Adam(groups, fused=model.device.type in ("cpu", "cuda"))]
     if embedding := roles["embedding"]:
         rate = config.learning_rate
-        optimizers.insert(0, torch.optim.SparseAdam([{"params": embedding, "lr": rate, "base": rate}], lr=rate))
+        kind = RowAdam if model.device.type == "cuda" else torch.optim.SparseAdam
+        optimizers.insert(0, kind([{"params": embedding, "lr": rate, "base": rate}], lr=rate))
     return optimizers
 
 

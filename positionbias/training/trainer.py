@@ -30,10 +30,12 @@ _LOOK_EVERY = 16  # batches between two reads of the losses: on a GPU a read wai
 
 @dataclass
 class _Pending:
-    """A batch whose numbers are still on the device: loss, right, margin, pairs, dropped, whether to save."""
+    """A batch whose sums of loss, right orders and margin, and number of pairs, are still on the device (None: it had no pairs);
+    and whether it is time to save."""
 
     batch: Batch
-    numbers: Tensor
+    numbers: Tensor | None
+    late: bool
 
 
 class Trainer:
@@ -68,21 +70,20 @@ class Trainer:
 
     def _compute(self, parts: Sequence[Batch]) -> None:
         config, devices = self.config, self.devices
-        pairs = torch.tensor(float(sum(map(len, parts))), device=devices.device)
-        share = devices.processes / devices.total(pairs).clamp(min=1)  # share of a pair in the mean; processes average to it
-        late = devices.main and config.save_minutes and time.monotonic() - self._settled >= 60 * config.save_minutes
+        # share of a pair in the mean; processes average to it
+        share = devices.processes / max(1.0, devices.total_number(float(sum(map(len, parts)))))
+        late = devices.main and config.save_minutes > 0 and time.monotonic() - self._settled >= 60 * config.save_minutes
         for number, part in enumerate(parts, 1):
-            numbers = torch.zeros(6, device=devices.device)
+            numbers = None
             if part.inputs:
                 alone = number < len(parts) and devices.processes > 1  # gradients are shared once a step
                 with devices.accelerator.no_sync(self.scorer) if alone else nullcontext():
-                    numbers[:4] = self._backward(part, share)
-            numbers[4], numbers[5] = part.dropped, float(late)
-            self._pending.append(_Pending(part, numbers))
+                    numbers = self._backward(part, share)
+            self._pending.append(_Pending(part, numbers, late))
         if devices.processes > 1 or any(map(len, parts)):
             self._update()
 
-    def _backward(self, part: Batch, share: Tensor) -> Tensor:
+    def _backward(self, part: Batch, share: float) -> Tensor:
         """Add a part's gradients; return its sums of losses, right orders and margins, and its number of groups.
 
         A group of more than two counts with the share of its negatives in the right order, and the mean of its margins.
@@ -118,14 +119,14 @@ class Trainer:
         inputs = {name: tensor.to(device, non_blocking=True) for name, tensor in part.inputs.items()}
         with self.devices.autocast():
             student = self.scorer(**inputs).float().view(-1, len(part.queries)).t()
-        there, teacher = (None if held is None else held.to(device) for held in (part.there, part.teacher))
+        there, teacher = (None if held is None else held.to(device, non_blocking=True) for held in (part.there, part.teacher))
         return Scored(student, there, teacher)
 
     def _update(self) -> None:
         devices, scaler = self.devices, self.devices.scaler
         for parameter in self.model.parameter_roles()["embedding"]:
             if parameter.grad is not None:
-                parameter.grad = devices.share_sparse(parameter.grad)
+                parameter.grad = devices.share_sparse(parameter.grad, clipped=bool(self.config.clip))
         if self.config.clip:
             for optimizer in self.optimizers:
                 scaler.unscale_(optimizer)
@@ -161,7 +162,10 @@ class Trainer:
         """
         if not self._pending:
             return
-        numbers = self.devices.total(torch.stack([item.numbers for item in self._pending])).tolist()
+        none = torch.zeros(4, device=self.devices.device)
+        sums = torch.stack([none if item.numbers is None else item.numbers for item in self._pending])
+        others = torch.tensor([[item.batch.dropped, item.late] for item in self._pending], dtype=sums.dtype, device=sums.device)
+        numbers = self.devices.total(torch.cat([sums, others], dim=1)).tolist()
         for item, (loss, right, margin, pairs, dropped, late) in zip(self._pending, numbers, strict=True):
             if not math.isfinite(loss):
                 raise self.diverged(str(loss), _named(item.batch))

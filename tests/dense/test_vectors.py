@@ -20,9 +20,11 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError, StorageError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage
+from positionbias.dense import passage_blocks
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.single_vectors import SingleVectors, length_one
 from positionbias.dense.vectors import Vectors
+from positionbias.models import packed_models
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.ranking.config import RankingConfig
@@ -63,6 +65,18 @@ def test_a_row_is_the_models_vector_of_the_passage_in_stored_order(
     np.testing.assert_array_equal(vectors.take(np.array([59, 0, 7, 7])), stored(vectors)[[59, 0, 7, 7]])
     # ids are "p0" … "p59": p9 is the last of them as a string
     assert vectors.ids_at(vectors.by_descending_id()[:3]) == ["p9", "p8", "p7"]
+
+
+def test_packed_passages_have_the_same_vectors(
+    checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    padded = encode_collection(checkpoint, collection, tmp_path / "padded", on_disk="float32")
+    monkeypatch.setattr(packed_models, "packs_on", lambda device, dtype: True)
+    monkeypatch.setattr(passage_blocks, "READ_PASSAGES", 7)  # one block is begun before the one before it is finished
+    packed = encode_collection(checkpoint, collection, tmp_path / "packed", on_disk="float32")
+    np.testing.assert_allclose(stored(packed), stored(padded), rtol=1e-5, atol=1e-5)
+    counts = ("passages", "truncated", "empty_passages")
+    assert [packed.manifest.content[name] for name in counts] == [padded.manifest.content[name] for name in counts]
 
 
 def test_halves_are_the_float32_vectors_rounded_and_what_was_met_is_counted(
@@ -288,8 +302,8 @@ def test_a_cache_that_leads_elsewhere_is_refused(tmp_path: Path, inside: str) ->
 def test_what_float16_cannot_hold_is_said_with_its_passage(
     checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encode = SingleVectors.passages
-    monkeypatch.setattr(SingleVectors, "passages", lambda *given: encode(*given) * np.float32(1e6))
+    encode = SingleVectors.encode
+    monkeypatch.setattr(SingleVectors, "encode", lambda *given: encode(*given) * np.float32(1e6))
     first = collection.passage_ids()[0]
     with pytest.raises(
         InputError, match=rf"passage '{first}': wanted a vector of finite numbers within float16; .*on-disk float32"

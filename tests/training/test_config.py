@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
+import torch
 
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Given
@@ -52,7 +53,7 @@ from positionbias.training.train import TrainPlan
             {"warmup_share": 0.1, "warmup_steps": 5},
             "--warmup-share: wanted a share from 0 to 1, or --warmup-steps; found 0.1 beside",
         ),
-        ({"precision": "int8"}, "--precision: wanted one of float32, bfloat16, float16; found 'int8'"),
+        ({"precision": "int8"}, "--precision: wanted one of auto, float32, bfloat16, float16; found 'int8'"),
     ],
 )
 def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None:
@@ -144,3 +145,11 @@ def test_epochs_and_steps_are_not_both_given() -> None:
     settle_steps(Given(values, {"epochs"}))
     with pytest.raises(SettingError, match="--epochs, --max-steps: wanted one of the two; found 1 and 4; give one"):
         settle_steps(Given(values, {"epochs", "max_steps"}))
+
+
+def test_what_is_recorded_is_the_precision_that_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (TrainConfig().precision, TrainConfig().deciding()["precision"]) == ("auto", "float32")
+    assert TrainConfig(precision="bfloat16").deciding()["precision"] == "bfloat16"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda emulated=True: True)
+    assert TrainConfig().deciding()["precision"] == "bfloat16"

@@ -11,6 +11,7 @@ from torch import nn
 
 from positionbias.training.config import TrainConfig
 from positionbias.training.optimizers import clip_gradients, make_optimizers, set_learning_rates
+from positionbias.training.row_adam import RowAdam
 
 from ..tiny import tiny_tk
 
@@ -66,3 +67,21 @@ def test_clipping_by_hand() -> None:
     dense.grad, sparse.grad = torch.zeros(2), None
     assert clip_gradients([dense, sparse], 1.0).item() == 0
     assert math.isfinite(dense.grad.sum().item())
+
+
+def test_rows_are_updated_as_by_sparse_adam() -> None:
+    torch.manual_seed(4)
+    start = torch.randn(6, 3)
+    ours, theirs = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    optimizers = (RowAdam([ours], lr=0.1), torch.optim.SparseAdam([theirs], lr=0.1))
+    for rows in ([1, 4, 1], [4], [2, 2, 5, 1]):
+        values = torch.randn(len(rows), 3)
+        for parameter, optimizer in zip((ours, theirs), optimizers, strict=True):
+            parameter.grad = torch.sparse_coo_tensor(torch.tensor([rows]), values, (6, 3), check_invariants=False)
+            optimizer.step()
+    assert torch.allclose(ours, theirs, atol=1e-6)
+    assert torch.equal(ours[[0, 3]], start[[0, 3]])
+    mine, other = (optimizer.state_dict()["state"][0] for optimizer in optimizers)
+    assert mine.keys() == other.keys()  # either goes on from the other's state
+    assert mine["step"] == other["step"] == 3
+    assert torch.allclose(mine["exp_avg_sq"], other["exp_avg_sq"], atol=1e-7)

@@ -1,0 +1,141 @@
+"""Score pairs on a GPU so that it never waits: texts are tokenized once, pairs are packed there, and scores are read one block later."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from positionbias.core.ahead import ahead
+from positionbias.core.progress import Progress
+from positionbias.core.run import Run
+from positionbias.models.packed_models import PackedPairs
+from positionbias.models.token_rows import TokenRows
+from positionbias.models.transfer import Fetched, short_turns
+from positionbias.ranking.batches import TokenBudget
+from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.query_blocks import query_blocks
+from positionbias.ranking.scored import PassageTexts, Scored
+
+__all__ = ["score_packed"]
+
+_MOST_TOKENS = 1 << 28  # held of passages, 1 GiB: 4 million of MS MARCO's
+_AHEAD = 2  # blocks read ahead
+_FIRST_PAIRS = 1_024  # of the first block, for which the device waits
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Whole queries and their distinct passages as tokens; the query and the passage of each pair, ``(pairs,)``."""
+
+    query_ids: list[str]
+    counts: list[int]
+    queries: TokenRows
+    passages: TokenRows
+    asked: np.ndarray
+    places: np.ndarray
+
+
+@torch.inference_mode()
+def score_packed(
+    packed: PackedPairs,
+    collection: PassageTexts,
+    texts: Mapping[str, str],
+    candidates: Run,
+    config: RankingConfig,
+    bar: Progress,
+) -> Scored:
+    """Score all candidates, as ``ranking.pairs.score_by_pair``."""
+    done = Scored()
+    model = packed.model
+    budget = TokenBudget(config.tokens(model.device))
+    waiting: deque[tuple[_Block, np.ndarray, Fetched]] = deque()
+    with short_turns(), closing(ahead(_blocks(packed, collection, texts, candidates), _AHEAD)) as blocks:
+        for block in blocks:
+            lengths = block.queries.lengths[block.asked] + block.passages.lengths[block.places]
+            done.truncated += int((lengths >= model.room).sum())
+            done.empty_queries += int((block.queries.lengths == 0).sum())
+            waiting.append((block, *_begin(packed, block, np.minimum(lengths, model.room), budget, bar)))
+            if len(waiting) > 1:
+                _finish(done, *waiting.popleft())
+        while waiting:
+            _finish(done, *waiting.popleft())
+    done.batch_tokens = budget.tokens if budget.shrunk else None
+    return done
+
+
+def _begin(
+    packed: PackedPairs, block: _Block, lengths: np.ndarray, budget: TokenBudget, bar: Progress
+) -> tuple[np.ndarray, Fetched]:
+    """Begin to score a block; return the order of its pairs, and their scores on the way."""
+    source = packed.source(block.queries, block.passages)
+    found: list[tuple[np.ndarray, Tensor]] = []
+
+    def work(batch: np.ndarray) -> None:
+        asked, places = block.asked[batch], block.places[batch]
+        both = (block.queries.lengths[asked], block.passages.lengths[places])
+        found.append((batch, packed.scores(packed.batch(source, asked, places, both))))
+        bar.advance(len(batch))
+
+    budget.work(lengths, work)
+    if not found:
+        return np.empty(0, np.int64), Fetched(torch.empty(0))
+    return np.concatenate([batch for batch, _ in found]), Fetched(torch.cat([scores for _, scores in found]))
+
+
+def _finish(done: Scored, block: _Block, order: np.ndarray, fetched: Fetched) -> None:
+    scores = np.empty(len(order), np.float32)
+    scores[order] = fetched.numpy()
+    ends = np.cumsum(block.counts)
+    done.scores.update(zip(block.query_ids, np.split(scores, ends[:-1]), strict=True))
+
+
+def _blocks(packed: PackedPairs, collection: PassageTexts, texts: Mapping[str, str], candidates: Run) -> Iterator[_Block]:
+    """Yield blocks of whole queries as tokens; a passage is read once, as long as memory holds it."""
+    passages = _Passages(packed, collection, candidates)
+    for query_ids in query_blocks(candidates, _FIRST_PAIRS):
+        per_query = [candidates.numbers(query_id) for query_id in query_ids]
+        counts = [len(numbers) for numbers in per_query]
+        distinct, places = np.unique(np.concatenate(per_query), return_inverse=True)
+        queries = TokenRows.of(packed.model.read_queries([texts[query_id] for query_id in query_ids]))
+        asked = np.repeat(np.arange(len(query_ids)), counts)
+        yield _Block(query_ids, counts, queries, passages.rows(distinct), asked, places)
+
+
+class _Passages:
+    """Passages by their number in the run, tokenized at the first use and held up to ``_MOST_TOKENS``."""
+
+    def __init__(self, packed: PackedPairs, collection: PassageTexts, candidates: Run) -> None:
+        self.model, self.collection, self.ids = packed.model, collection, candidates.passage_ids
+        self._forget()
+
+    def _forget(self) -> None:
+        self._tokens = np.empty(1 << 20, np.int32)
+        self._held = 0
+        self._starts = np.full(len(self.ids), -1, np.int64)
+        self._lengths = np.zeros(len(self.ids), np.int64)
+
+    def rows(self, numbers: np.ndarray) -> TokenRows:
+        """Return passages ``(n,)`` by distinct numbers."""
+        if self._held > _MOST_TOKENS:
+            self._forget()
+        new = numbers[self._starts[numbers] < 0]
+        if len(new):
+            self._keep(new, TokenRows.of(self.model.read_passages(self.collection.texts([self.ids[number] for number in new]))))
+        lengths = self._lengths[numbers]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(self._starts[numbers] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return TokenRows(self._tokens[places], offsets)
+
+    def _keep(self, numbers: np.ndarray, rows: TokenRows) -> None:
+        held = self._held + len(rows.tokens)
+        if held > len(self._tokens):
+            self._tokens = np.concatenate([self._tokens[: self._held], np.empty(2 * held - self._held, np.int32)])
+        self._tokens[self._held : held] = rows.tokens
+        self._starts[numbers], self._lengths[numbers] = self._held + rows.offsets[:-1], rows.lengths
+        self._held = held

@@ -1,0 +1,173 @@
+"""Packed texts give the padded ones' states, scores and vectors, in every architecture; here with attention text by text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from positionbias.models import packed_models, varlen
+from positionbias.models.bert_cat import BertCat
+from positionbias.models.bert_dot import BertDot
+from positionbias.models.encoder import Encoder, open_encoder
+from positionbias.models.encoder_template import longest_first
+from positionbias.models.packed_bert import packed_encoder
+from positionbias.models.packed_models import PackedPairs, packed_pairs, packed_vectors
+from positionbias.models.shapes import BertCatConfig, BertDotConfig
+from positionbias.models.token_rows import TokenRows, TokenSource, cut_pairs
+from positionbias.models.transfer import Fetched
+from positionbias.models.varlen import packs_on, varlen_attention
+
+from .encoders import ARCHITECTURES, saved
+
+PACKED = [name for name in ARCHITECTURES if name not in ("modernbert", "mpnet")]
+QUERIES = ["what is the lamp", "", "iron gate"]
+PASSAGES = ["green oil in the hall", "a stone", "", "water and iron and stone of the green gate in the hall of water"]
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("packed")
+
+
+@pytest.fixture
+def anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pack on this device too; attention goes text by text."""
+    monkeypatch.setattr(packed_models, "packs_on", lambda device, dtype: True)
+
+
+def encoder_of(folders: Path, architecture: str, *, classifier: bool = False) -> Encoder:
+    place = folders / f"{architecture}{'-classifier' * classifier}"
+    return open_encoder(place if place.exists() else saved(architecture, place, classifier=classifier), classifier=classifier)
+
+
+@pytest.mark.parametrize("architecture", PACKED)
+def test_states_of_single_texts(folders: Path, architecture: str) -> None:
+    encoder = encoder_of(folders, architecture).eval()
+    rows = encoder.read(PASSAGES, 40)
+    packed = packed_encoder(encoder.backbone, torch.float32)
+    assert packed is not None
+    order = np.array([2, 0, 3, 1, 0])
+    source = TokenSource(encoder.template, [TokenRows.of(rows)], CPU)
+    batch = source.pack([order], [TokenRows.of(rows).lengths[order]])
+    with torch.no_grad():
+        given = encoder.assemble([rows[place] for place in order], limit=60)
+        whole = encoder.last_hidden(**given)
+    lengths = given["attention_mask"].sum(dim=1).tolist()
+    assert batch.offsets.diff().tolist() == lengths
+    assert batch.longest == max(lengths)
+    assert len(batch) == 5
+    expected = torch.cat([states[:length] for states, length in zip(whole, lengths, strict=True)])
+    assert (packed.states(batch) - expected).abs().max() < 1e-5
+    assert torch.allclose(packed.cls(batch), whole[:, 0], atol=1e-5)
+    assert whole.std() > 0.1
+
+
+@pytest.mark.parametrize("head", ["linear", "relevance", "transformers"])
+@pytest.mark.parametrize("architecture", PACKED)
+@pytest.mark.usefixtures("anywhere")
+def test_scores_of_pairs(folders: Path, architecture: str, head: Any) -> None:
+    torch.manual_seed(1)
+    config = BertCatConfig(pair_length=16, head=head)  # short, so that pairs are cut
+    model = BertCat(config, encoder_of(folders, architecture, classifier=head == "transformers")).eval()
+    queries, passages = model.read_queries(QUERIES), model.read_passages(PASSAGES)
+    asked, places = np.array([0, 0, 1, 2, 2, 0]), np.array([3, 0, 1, 2, 3, 2])
+    with torch.no_grad():
+        expected = model(**model.inputs([queries[i] for i in asked], [passages[i] for i in places]))
+    packed = packed_pairs(model, torch.float32)
+    assert packed is not None
+    rows = TokenRows.of(queries), TokenRows.of(passages)
+    batch = packed.batch(packed.source(*rows), asked, places, (rows[0].lengths[asked], rows[1].lengths[places]))
+    assert batch.longest == 16
+    assert torch.allclose(packed.scores(batch), expected, atol=1e-5)
+    assert expected.std() > 1e-3
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+@pytest.mark.usefixtures("anywhere")
+def test_vectors(folders: Path, pooling: Any) -> None:
+    model = BertDot(BertDotConfig(passage_length=16, pooling=pooling, normalize=True), encoder_of(folders, "bert")).eval()
+    rows = model.read_passages(PASSAGES)
+    with torch.no_grad():
+        expected, _ = model.encode_passages(rows)
+    packed, texts, order = packed_vectors(model, torch.float32), TokenRows.of(rows), np.array([3, 1, 0, 2])
+    assert packed is not None
+    found = packed.encode(packed.source(texts), order, texts.lengths[order])
+    assert torch.allclose(found, expected[order, 0], atol=1e-6)
+
+
+def test_half_precision_stays_near(folders: Path) -> None:
+    encoder = encoder_of(folders, "bert").eval()
+    rows = TokenRows.of(encoder.read(PASSAGES, 40))
+    batch = TokenSource(encoder.template, [rows], CPU).pack([np.arange(4)], [rows.lengths])
+    full, half = (packed_encoder(encoder.backbone, dtype) for dtype in (torch.float32, torch.bfloat16))
+    assert full is not None
+    assert half is not None
+    assert half.cls(batch).dtype == torch.bfloat16
+    assert (half.cls(batch).float() - full.cls(batch)).abs().mean() < 0.05
+
+
+def test_only_where_it_is_exact(folders: Path) -> None:
+    assert packed_encoder(encoder_of(folders, "modernbert").backbone, torch.float32) is None
+    assert not packs_on(CPU, torch.bfloat16)
+    model = BertCat(BertCatConfig(pair_length=24), encoder_of(folders, "bert"))
+    assert packed_pairs(model, torch.bfloat16) is None  # on a CPU
+
+
+def test_attention_is_that_of_each_text_with_its_mask() -> None:
+    torch.manual_seed(2)
+    lengths = torch.tensor([3, 1, 5])
+    offsets = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)]).int()
+    query, key, value = (torch.randn(9, 2, 4) for _ in range(3))
+    found = varlen_attention(query, key, value, offsets, offsets, 5, 5)
+    text = torch.repeat_interleave(torch.arange(3), lengths)
+    weights = torch.einsum("ihd,jhd->hij", query, key) / 2  # √4
+    weights = weights.masked_fill(text[:, None] != text, float("-inf")).softmax(dim=-1)
+    assert torch.allclose(found, torch.einsum("hij,jhd->ihd", weights, value), atol=1e-6)
+    firsts = offsets[:-1].long()
+    each = torch.arange(4, dtype=torch.int32)
+    assert torch.allclose(varlen_attention(query[firsts], key, value, each, offsets, 1, 5), found[firsts], atol=1e-6)
+
+
+def test_torch_has_the_attention_that_a_gpu_takes() -> None:
+    from inspect import signature
+
+    flash = varlen._flash()
+    assert flash is not None
+    named = list(signature(flash).parameters)[:7]
+    assert named == ["query", "key", "value", "cu_seq_q", "cu_seq_k", "max_q", "max_k"]
+
+
+def test_pairs_are_cut_as_one_by_one() -> None:
+    first, second = (grid.ravel() for grid in np.mgrid[:14, :14])
+    for limit in range(2, 12):
+        expected = [longest_first(int(one), int(two), limit) for one, two in zip(first, second, strict=True)]
+        assert list(zip(*(part.tolist() for part in cut_pairs(first, second, limit)), strict=True)) == expected
+
+
+def test_rows() -> None:
+    rows = TokenRows.of([[3, 1], [], [7]])
+    assert (len(rows), rows.lengths.tolist(), rows.tokens.dtype) == (3, [2, 0, 1], np.int32)
+    assert [row.tolist() for row in rows] == [[3, 1], [], [7]] == [row.tolist() for row in rows[:]]
+    assert rows[-1].tolist() == [7]
+    assert list(TokenRows.of([])) == []
+    assert len(TokenRows.of([])) == 0
+    assert Fetched(torch.tensor([1.0, 2.0])).numpy().tolist() == [1.0, 2.0]
+
+
+def test_a_pair_of_the_form_of_roberta(folders: Path) -> None:
+    encoder = encoder_of(folders, "roberta").eval()
+    packed = packed_encoder(encoder.backbone, torch.float32)
+    assert packed is not None
+    model = BertCat(BertCatConfig(pair_length=24), encoder)
+    rows = TokenRows.of([[5, 6]]), TokenRows.of([[8, 9, 10]])
+    batch = PackedPairs(model, packed).batch(
+        PackedPairs(model, packed).source(*rows), *(np.zeros(1, int),) * 2, (np.array([2]), np.array([3]))
+    )
+    assert batch.numbers.tolist() == [0, 5, 6, 2, 2, 8, 9, 10, 2]
+    assert batch.positions.tolist() == list(range(9))
+    assert batch.types is None
