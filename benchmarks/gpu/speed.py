@@ -33,14 +33,14 @@ def parts() -> Iterator[tuple[str, Part]]:
 
     yield "facts", own.facts
     yield "products", own.products
-    for shape in ("minilm", "base"):
-        yield f"rerank {shape}", partial(own.reranking, shape=shape)
-    yield "tokenizing", tokenizing
-    for shape in ("minilm", "base"):
-        yield f"encode {shape}", partial(own.encoding, shape=shape)
-    yield "device alone minilm", partial(own.device_alone, shape="minilm")
-    yield from steps.PARTS.items()
+    yield "rerank minilm", partial(own.reranking, shape="minilm")
+    yield "encode minilm", partial(own.encoding, shape="minilm")
     yield "search", own.searching
+    yield from steps.PARTS.items()
+    yield "rerank base", partial(own.reranking, shape="base")
+    yield "device alone minilm", partial(own.device_alone, shape="minilm")
+    yield "encode base", partial(own.encoding, shape="base")
+    yield "tokenizing", tokenizing
     yield "device alone base", partial(own.device_alone, shape="base")
 
 

@@ -13,12 +13,12 @@ from unittest.mock import patch
 import numpy as np
 import torch
 import torch.nn.functional as F
-from speed_material import CUDA, DEVICE, HALF, Material, alternated, busy, timed, wait
+from search import search_speed
+from speed_material import CUDA, DEVICE, HALF, Material, alternated, busy, timed
 
 from positionbias.core.ahead import ahead
 from positionbias.core.records import Query
 from positionbias.dense import passage_blocks
-from positionbias.dense.exact import exact_search
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.models.packed_bert import PackedEncoder, packed_encoder
@@ -322,56 +322,9 @@ def encoding(material: Material, shape: str) -> Found:
     return found
 
 
-class _Repeated:
-    """Many vectors, of which only one block is held: each time it comes with other numbers."""
-
-    def __init__(self, count: int, dimension: int = 384, block: int = 65_536) -> None:
-        self.count, self.dimension = count, dimension
-        random = np.random.default_rng(7)
-        self.block = random.standard_normal((min(block, count), dimension), dtype=np.float32)
-
-    def __len__(self) -> int:
-        return self.count
-
-    def by_descending_id(self) -> np.ndarray:
-        return np.arange(self.count)
-
-    def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for first in range(0, self.count, len(self.block)):
-            rows = np.arange(first, min(first + len(self.block), self.count))
-            yield rows, self.block[: len(rows)]
-
-
 def searching(material: Material) -> Found:
-    """Exact search, top 100, beside torch's product and topk over the same blocks, both from the host's memory, in float32."""
+    """Exact search, top 100, beside torch's product and topk over the same blocks, in float32: a tenth of the vectors, then all."""
     size, found = material.size, material.begin()
-    queries = np.random.default_rng(8).standard_normal((size.searching, 384), dtype=np.float32)
-    spent = 0.0
-    for count in (size.vectors // 20, size.vectors // 4, size.vectors):
-        if spent > 12:  # the next takes four times as long
-            break
-        vectors = _Repeated(count)
-        ours = timed(lambda vectors=vectors: list(exact_search(vectors, queries, 100, memory=8.0, device=DEVICE)))
-        plain = timed(lambda vectors=vectors: _plain_search(vectors, queries))
-        spent = ours + plain
-        flops = 2.0 * count * size.searching * 384
-        found[f"{count} vectors"] = {"ours s": ours, "torch s": plain, "ratio": plain / ours, "TFLOP/s": flops / ours / 1e12}
+    for vectors in (size.vectors // 10, size.vectors):
+        found[f"{vectors} vectors"] = search_speed(DEVICE, vectors, size.searching)
     return found
-
-
-@torch.inference_mode()
-def _plain_search(vectors: _Repeated, queries: np.ndarray) -> torch.Tensor:
-    asked = torch.from_numpy(queries).to(DEVICE)
-    best: torch.Tensor | None = None
-    with closing(ahead(vectors.blocks())) as blocks:
-        for _, block in blocks:
-            scores = asked @ torch.from_numpy(block).to(DEVICE).T
-            top = scores.topk(min(100, scores.shape[1]), dim=1).values
-            best = (
-                top
-                if best is None
-                else torch.cat([best, top], dim=1).topk(min(100, best.shape[1] + top.shape[1]), dim=1).values
-            )
-    wait()
-    assert best is not None
-    return best.cpu()
