@@ -1,6 +1,7 @@
-"""The tables of ``results.json`` and ``speed.json``, for a person.
+"""The tables of ``results.json`` and of ``speed.json``, for a person.
 
-python benchmarks/gpu/tables.py results.json speed.json > benchmarks/results/gpu_evidence_MACHINE_DATE.md
+python benchmarks/gpu/tables.py results.json > benchmarks/results/gpu_evidence_MACHINE_DATE.md
+python benchmarks/gpu/tables.py speed.json > benchmarks/results/gpu_speed_MACHINE_DATE.md
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from positionbias.core.convergence import UNFINISHED
 Table = Mapping[str, Any]
 
 
-def lines(found: Table, speed: Table) -> Iterator[str]:
+def evidence_lines(found: Table) -> Iterator[str]:
     """The whole document."""
     machine, studies = found["machine"], found["studies"]
     versions = ", ".join(f"{name} {machine['versions'][name]}" for name in ("torch", "transformers", "numpy"))
     done = sum(len(study["trainings"]) for study in studies.values())
-    yield from ("# Evidence and speed on a GPU", "")
+    yield from ("# Evidence on a GPU", "")
     yield f"{', '.join(machine['devices'])}; Python {machine['python']}, {versions}; {found['date']}. {done} trainings of {done + len(found['not done'])}; the others were not reached in the time."
     for name, study in studies.items():
         yield from ("", f"## {name}: {study['queries']:,} queries", "")
@@ -37,11 +38,31 @@ def lines(found: Table, speed: Table) -> Iterator[str]:
                 "|---|---|---|---|---|",
             )
             yield from (_verdict(one) for one in study["verdicts"] if one["verdict"]["value"] is not None)
-    yield from ("", "## Speed", "", f"{speed['device']}; MiniLM as encoder; batches of 32 pairs; one training at a time.", "")
-    yield from ("| | |", "|---|---|")
-    for part, value in speed["parts"].items():
-        yield f"| {part} | {'; '.join(f'{what}: {_number(one)}' for what, one in value.items())} |"
-    yield from ("", f"Not reached: {', '.join(speed['not done'])}.")
+
+
+def speed_lines(speed: Table) -> Iterator[str]:
+    """What ``speed.py`` found, part by part; of kernels the three that took most."""
+    facts = speed["parts"]["facts"]["result"]
+    yield from ("# Speed on a GPU", "")
+    yield f"{facts['device']}, torch {facts['torch']}; commit {speed['commit']}. Rates are of the two turns; a ratio is that of each side's best turn. Attention's differences are from float32."
+    for part, line in speed["parts"].items():
+        yield from ("", f"## {part}: {line.get('seconds', 'ended the process')} s", "", "| | |", "|---|---|")
+        if "failed" in line:
+            yield f"| failed | {line['failed']} |"
+        yield from (f"| {what} | {value} |" for what, value in _flat(line.get("result", {})))
+    yield from ("", f"Not reached: {', '.join(speed['not done']) or 'nothing'}.")
+
+
+def _flat(found: Table, before: str = "") -> Iterator[tuple[str, str]]:
+    for what, value in found.items():
+        if what == "shares of the time":
+            value = dict(list(value.items())[:3])
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{what}: ")
+        elif isinstance(value, list):
+            yield f"{before}{what}", ", ".join(map(_number, value))
+        else:
+            yield f"{before}{what}", str(value) if isinstance(value, bool | str) else _number(value)
 
 
 def _row(row: Table) -> str:
@@ -64,4 +85,5 @@ def _number(value: object) -> str:
 
 
 if __name__ == "__main__":
-    print("\n".join(lines(*(json.loads(Path(place).read_text(encoding="utf-8")) for place in sys.argv[1:3]))))
+    found = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    print("\n".join((speed_lines if "parts" in found else evidence_lines)(found)))
