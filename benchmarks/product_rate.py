@@ -138,7 +138,7 @@ def rows_of(found: dict[str, list[dict[str, Any]]], vectors: int, queries: int) 
         wall, cpu = (statistics.median(t[field] for t in turns) for field in ("wall", "processor"))
         memory, load = max(t["memory"] for t in turns) / 2**30, statistics.mean(t["load"] for t in turns)
         lines.append(
-            f"| {vectors:,} | {queries:,} | {name} | {cpu:.1f} | {wall:.1f} | {rate:.0f} | {limit:.0f} | {share:.0%} | {memory:.2f} | {load:.1f} |"
+            f"| {vectors:,} | {queries:,} | {name} | {cpu:.1f} | {wall:.1f} | {rate:.0f} | {limit:.0f} | {share:.0%} | {memory:.2f} | {load:.1f} | {len(turns)} |"
         )
     return lines
 
@@ -193,15 +193,15 @@ def write(kept: dict[str, dict[str, list[dict[str, Any]]]], given: argparse.Name
         f"faiss-cpu {version('faiss-cpu')}; {date.today()}",
         "Command: `python benchmarks/product_rate.py FOLDER`, medians of its turns",
         "",
-        "| vectors | queries | side | processor s | wall s | GFLOP/s a core | oneDNN float32 | share of it | RssAnon GiB | load |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| vectors | queries | side | processor s | wall s | GFLOP/s a core | oneDNN float32 | share of it | RssAnon GiB | load | turns |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for key, found in kept.items():
         lines += rows_of(found, *map(int, key.split()))
     halves = [t["limits"]["bfloat16"] for found in kept.values() for turns in found.values() for t in turns]
     same = [len({t["members"] for turns in found.values() for t in turns}) == 1 for found in kept.values()]
     lines += ["", f"oneDNN in bfloat16: {statistics.median(halves):.0f} GFLOP/s a core.",
-              f"All sides found the same vectors for the first 200 queries: {'yes' if all(same) else 'no'}."]  # fmt: skip
+              f"All sides of a size found the same vectors for the first 200 queries: {'yes' if all(same) else 'no'}."]  # fmt: skip
     place = result_place("product_rate")
     place.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(place)

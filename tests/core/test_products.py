@@ -140,6 +140,20 @@ def test_torchs_threads_are_as_before() -> None:
         torch.set_num_threads(before)
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_number_of_threads_changes_no_bit(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(10)
+    tests, train = draw.standard_normal((20, 16), np.float32), draw.standard_normal((2_000, 16), np.float32)
+    blocks = [(np.arange(start, start + 100), train[start : start + 100]) for start in range(0, 2_000, 100)]
+    expected = nearest(tests, blocks, neighbours=7, rows=250, products=lambda compared, _: NumpyProducts(compared))
+    monkeypatch.setattr(onednn, "cores", lambda: count)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: count)  # with no effect on those that run
+    assert OneDnnProducts(tests).threads == count
+    found = nearest(tests, blocks, neighbours=7, rows=250)
+    np.testing.assert_array_equal(found.numbers, expected.numbers)
+    np.testing.assert_array_equal(found.scores, expected.scores)
+
+
 def test_without_torch_numpy_multiplies() -> None:
     code = """
 import sys
