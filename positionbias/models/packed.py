@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from positionbias.models.linear import linear
+
 __all__ = ["Pack", "Setting", "Workspace", "contextualize", "cosines"]
 
 CHUNK = 1024  # rows that pass through the layers together: what they touch fits in the cache
@@ -258,6 +260,14 @@ class Kept:
     last_moments: tuple[Tensor, Tensor]
 
 
+class Scratch(NamedTuple):
+    """What one text's attention works with: scores (heads, width, width), mixed values (heads, width, size), gradients of its heads."""
+
+    scores: Tensor
+    mixed: Tensor
+    back: Tensor
+
+
 class Run:
     """The layers over one pack, with arrays from a workspace. ``keep``: also what the backward pass reads."""
 
@@ -267,6 +277,7 @@ class Run:
         self.half = weights.precision
         self.kept: list[list[Kept]] = []
         self.ends: list[Tensor] = []
+        self._scratches: dict[int, Scratch] = {}
 
     def _take(self, shape: Sequence[int], dtype: torch.dtype, name: str, *of: object) -> Tensor:
         """Return an array: one for each chunk and layer if it is kept, else one for all."""
@@ -304,16 +315,15 @@ class Run:
         mixed = self._take((rows, weights.width), self.half, "mixed", *of)
         mixed[chunk.filled :].zero_()
         heads, shares = self._attend(chunk, mix, mixed, of)
-        product = self.space.take((rows, dimension), self.half, "product")
         summed = self._take((rows, dimension), self.full, "summed", *of)
-        torch.add(terms, torch.addmm(layer.output_bias, mixed, layer.output.t(), out=product), out=summed)
+        torch.add(terms, linear(mixed, layer.output, layer.output_bias), out=summed)
         both = of if self.half == self.full else ()  # else their copy in half precision is kept
         normed, moments = self._norm(summed, layer.norm, "norm", of, both)
         normed_low = self._low(normed, "norm low", *of)
         expanded = self._take((rows, len(layer.expand)), self.half, "expanded", *of)
         torch.addmm(layer.expand_bias, normed_low, layer.expand.t(), out=expanded).relu_()
         last_summed = self._take((rows, dimension), self.full, "last summed", *of)
-        torch.add(normed, torch.addmm(layer.contract_bias, expanded, layer.contract.t(), out=product), out=last_summed)
+        torch.add(normed, linear(expanded, layer.contract, layer.contract_bias), out=last_summed)
         out, last_moments = self._norm(last_summed, layer.last_norm, "last norm", of, of if layer is weights.layers[-1] else both)
         return Kept(low, heads, shares, mixed, summed, moments, normed_low, expanded, last_summed, last_moments), out
 
@@ -335,31 +345,39 @@ class Run:
         """Write every text's attention into ``mixed``; return its heads and its shares, flat."""
         heads, size = self.weights.heads, self.weights.head_size
         widths = [self._padded(text.length) for text in chunk.texts]
-        kept_heads = self._flat("heads", [3 * heads * width * size for width in widths], *of)
-        kept_shares = self._flat("shares", [heads * width * width for width in widths], *of)
-        for text, width, flat_heads, flat_shares in zip(chunk.texts, widths, kept_heads, kept_shares, strict=True):
-            length = text.length
-            one, share = flat_heads.view(3 * heads, width, size), flat_shares.view(heads, width, width)
+        all_heads = self._flat("heads", [3 * heads * width * size for width in widths], *of)
+        all_shares = self._flat("shares", [heads * width * width for width in widths], *of)
+        for text, width, flat_heads, flat_shares in zip(chunk.texts, widths, all_heads, all_shares, strict=True):
+            length, one, share = text.length, flat_heads.view(3 * heads, width, size), flat_shares.view(heads, width, width)
+            scratch = self._scratch(width)
             rows = mix[text.rows].view(length, 3 * heads, size).transpose(0, 1)
             if of[1]:
                 one[:, :length].copy_(rows)
             else:
                 places = self.weights.first_places[text.places].view(length, 3 * heads, size).transpose(0, 1)
                 torch.add(rows, places, out=one[:, :length])
-            query, key, value = one.split(heads)
-            scores = self.space.take((heads, width, width), self.half, "scores")
             if width > length:
                 one[:, length:].zero_()
-            torch.bmm(query, key.transpose(1, 2), out=scores)
+            query, key, value = one.split(heads)
+            torch.bmm(query, key.transpose(1, 2), out=scratch.scores)
             if width > length:
-                scores[:, :, length:].fill_(-math.inf)
-            torch._softmax(scores, -1, False, out=share)
-            out = torch.bmm(share, value, out=self.space.take((heads, width, size), self.half, "attended"))
-            mixed[text.rows].view(length, heads, size).copy_(out[:, :length].transpose(0, 1))
-        return kept_heads, kept_shares
+                scratch.scores[:, :, length:].fill_(-math.inf)
+            torch._softmax(scratch.scores, -1, False, out=share)
+            torch.bmm(share, value, out=scratch.mixed)
+            mixed[text.rows].view(length, heads, size).copy_(scratch.mixed[:, :length].transpose(0, 1))
+        return all_heads, all_shares
 
     def _flat(self, name: str, sizes: Sequence[int], *of: object) -> Sequence[Tensor]:
         return self._take((sum(sizes),), self.half, name, *of).split(sizes)
+
+    def _scratch(self, width: int) -> Scratch:
+        """Return the arrays that the attention of one text of this width works with."""
+        found = self._scratches.get(width)
+        if found is None:
+            heads, size, take = self.weights.heads, self.weights.head_size, self.space.take
+            scores, mixed = take((heads, width, width), self.half, "scores"), take((heads, width, size), self.half, "attended")
+            found = self._scratches[width] = Scratch(scores, mixed, take((3 * heads, width, size), self.half, "heads back"))
+        return found
 
     def _padded(self, length: int) -> int:
         """Return a text's length in attention: in half precision a multiple of 8, as oneDNN prepares products of each size."""
@@ -383,33 +401,39 @@ class Run:
         layer, kept, into = self.weights.layers[depth], self.kept[number][depth], sums.layers[depth]
         take, rows = self.space.take, chunk.size
         back = take(gradient.shape, self.full, "back")
-        product = take(gradient.shape, self.half, "product")
         self._norm_back(gradient, kept.last_summed, kept.last_moments, layer.last_norm, back, into[14], into[15])
         low = self._low(back, "back low")
-        into[12] += low.t() @ kept.expanded
+        self._add_product(into[12], low, kept.expanded)
         into[13] += low.sum(dim=0, dtype=self.full)
-        inner = torch.mm(low, layer.contract, out=take(kept.expanded.shape, self.half, "inner"))
+        inner = linear(low, layer.contract.t())
         aten.threshold_backward.grad_input(inner, kept.expanded, 0, grad_input=inner)
-        into[10] += inner.t() @ kept.normed
+        self._add_product(into[10], inner, kept.normed)
         into[11] += inner.sum(dim=0, dtype=self.full)
-        back += torch.mm(inner, layer.expand, out=product)
+        back += linear(inner, layer.expand.t())
         self._norm_back(back, kept.summed, kept.moments, layer.norm, gradient, into[8], into[9])
         low = self._low(gradient, "back low")
-        into[6] += low.t() @ kept.mixed
+        self._add_product(into[6], low, kept.mixed)
         into[7] += low.sum(dim=0, dtype=self.full)
-        mixed = torch.mm(low, layer.output, out=take(kept.mixed.shape, self.half, "mixed back"))
+        mixed = linear(low, layer.output.t())
         mix = take((rows, 3 * self.weights.width), self.half, "mix")
         mix[chunk.filled :].zero_()
         self._attend_back(chunk, kept, mixed, mix)
         if depth:
-            sums.mixes[depth] += mix.t() @ kept.terms
+            self._add_product(sums.mixes[depth], mix, kept.terms)
             sums.mix_biases[depth] += mix.sum(dim=0, dtype=self.full)
-            gradient += torch.mm(mix, layer.mix, out=product)
+            gradient += linear(mix, layer.mix.t())
             return
         full = mix if self.half == self.full else take(mix.shape, self.full, "mix full").copy_(mix)
         sums.first_words.scatter_add_(0, chunk.words[:, None].expand_as(full), full)
         for text in chunk.texts:
             sums.first_places[text.places] += full[text.rows]
+
+    def _add_product(self, total: Tensor, gradient: Tensor, rows: Tensor) -> None:
+        """Add a weight's gradient, gradientᵀ · rows."""
+        if self.half == self.full:
+            total.addmm_(gradient.t(), rows)
+        else:
+            total += torch.mm(gradient.t(), rows, out=self.space.take(total.shape, self.half, "weight back"))
 
     def _norm_back(
         self,
@@ -432,19 +456,18 @@ class Run:
 
     def _attend_back(self, chunk: Chunk, kept: Kept, mixed: Tensor, mix: Tensor) -> None:
         """Write the gradient of every text's queries, keys and values into ``mix``, from that of its attention."""
-        heads, size, take = self.weights.heads, self.weights.head_size, self.space.take
+        heads, size = self.weights.heads, self.weights.head_size
         for text, flat_heads, flat_shares in zip(chunk.texts, kept.heads, kept.shares, strict=True):
             length, width = text.length, self._padded(text.length)
             one, share = flat_heads.view(3 * heads, width, size), flat_shares.view(heads, width, width)
             query, key, value = one.split(heads)
-            given = take((heads, width, size), self.half, "attended")
+            scores, given, back = self._scratch(width)
             given[:, :length].copy_(mixed[text.rows].view(length, heads, size).transpose(0, 1))
             if width > length:
                 given[:, length:].zero_()
-            back = take(one.shape, self.half, "heads back")
             to_query, to_key, to_value = back.split(heads)
             torch.bmm(share.transpose(1, 2), given, out=to_value)
-            scores = torch.bmm(given, value.transpose(1, 2), out=take(share.shape, self.half, "scores"))
+            torch.bmm(given, value.transpose(1, 2), out=scores)
             torch._softmax_backward_data(scores, share, -1, self.half, grad_input=scores)
             torch.bmm(scores, key, out=to_query)
             torch.bmm(scores.transpose(1, 2), query, out=to_key)
