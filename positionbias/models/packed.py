@@ -22,6 +22,7 @@ __all__ = ["Pack", "Setting", "Workspace", "contextualize", "cosines"]
 
 CHUNK = 1024  # rows that pass through the layers together: what they touch fits in the cache
 ROWS = 64  # a chunk's rows are a multiple of this, so that oneDNN prepares few sizes of products
+BLOCK = 8192  # pairs of words whose attention is computed together: short texts are too little work for a product each
 EPSILON = 1e-13  # added to a norm, as in ``kernels.cosine_matrix``
 
 aten = torch.ops.aten
@@ -64,6 +65,13 @@ class Text(NamedTuple):
         return slice(self.place, self.place + self.length)
 
 
+class Block(NamedTuple):
+    """Texts whose attention is computed together, all of one width: their length, perhaps with empty places after it."""
+
+    texts: list[Text]
+    width: int
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Texts that are processed together: rows ``first`` … ``first + size`` of the pack, the last ones perhaps empty.
@@ -81,6 +89,17 @@ class Chunk:
     @property
     def rows(self) -> slice:
         return slice(self.first, self.first + self.size)
+
+    def blocks(self, multiple: int) -> list[Block]:
+        """Return its texts in blocks whose widths are multiples of ``multiple``; long texts are alone."""
+        blocks: list[Block] = []
+        for text in self.texts:
+            width = -(-text.length // multiple) * multiple
+            if blocks and blocks[-1].width == width and (len(blocks[-1].texts) + 1) * width**2 <= BLOCK:
+                blocks[-1].texts.append(text)
+            else:
+                blocks.append(Block([text], width))
+        return blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,13 +263,20 @@ def _layer(parts: Sequence[Tensor], setting: Setting) -> Layer:
 # -- forward ----------------------------------------------------------------------------------------------
 
 
+class Attention(NamedTuple):
+    """A block's queries, keys and values, each (texts · heads, width, size), and shares (texts · heads, width, width)."""
+
+    texts: list[Text]
+    parts: tuple[Tensor, Tensor, Tensor]
+    shares: Tensor
+
+
 @dataclass(slots=True)
 class Kept:
     """One layer's arrays of one chunk that its backward pass reads."""
 
     terms: Tensor  # (rows, dim), in the precision of products; of the first layer unused
-    heads: Sequence[Tensor]  # of each text queries, keys and values, flat of (3 · heads, width, size)
-    shares: Sequence[Tensor]  # of each text, flat of (heads, width, width)
+    attention: list[Attention]
     mixed: Tensor  # (rows, heads · size)
     summed: Tensor  # (rows, dim), before the first norm
     moments: tuple[Tensor, Tensor]
@@ -261,7 +287,7 @@ class Kept:
 
 
 class Scratch(NamedTuple):
-    """What one text's attention works with: scores (heads, width, width), mixed values (heads, width, size), gradients of its heads."""
+    """What a block's attention works with: scores (n, width, width), mixed values (n, width, size), gradients of heads (3, n, …)."""
 
     scores: Tensor
     mixed: Tensor
@@ -277,7 +303,7 @@ class Run:
         self.half = weights.precision
         self.kept: list[list[Kept]] = []
         self.ends: list[Tensor] = []
-        self._scratches: dict[int, Scratch] = {}
+        self._scratches: dict[tuple[int, int], Scratch] = {}
 
     def _take(self, shape: Sequence[int], dtype: torch.dtype, name: str, *of: object) -> Tensor:
         """Return an array: one for each chunk and layer if it is kept, else one for all."""
@@ -314,7 +340,7 @@ class Run:
             torch.index_select(weights.first_words, 0, chunk.words, out=mix)
         mixed = self._take((rows, weights.width), self.half, "mixed", *of)
         mixed[chunk.filled :].zero_()
-        heads, shares = self._attend(chunk, mix, mixed, of)
+        attention = self._attend(chunk, mix, mixed, of)
         summed = self._take((rows, dimension), self.full, "summed", *of)
         torch.add(terms, linear(mixed, layer.output, layer.output_bias), out=summed)
         both = of if self.half == self.full else ()  # else their copy in half precision is kept
@@ -325,7 +351,7 @@ class Run:
         last_summed = self._take((rows, dimension), self.full, "last summed", *of)
         torch.add(normed, linear(expanded, layer.contract, layer.contract_bias), out=last_summed)
         out, last_moments = self._norm(last_summed, layer.last_norm, "last norm", of, of if layer is weights.layers[-1] else both)
-        return Kept(low, heads, shares, mixed, summed, moments, normed_low, expanded, last_summed, last_moments), out
+        return Kept(low, attention, mixed, summed, moments, normed_low, expanded, last_summed, last_moments), out
 
     def _low(self, rows: Tensor, name: str, *of: object) -> Tensor:
         if self.half == self.full:
@@ -341,47 +367,54 @@ class Run:
         aten.native_layer_norm.out(rows, [rows.shape[1]], weight, bias, epsilon, out0=out, out1=mean, out2=rate)
         return out, (mean, rate)
 
-    def _attend(self, chunk: Chunk, mix: Tensor, mixed: Tensor, of: tuple[int, int]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
-        """Write every text's attention into ``mixed``; return its heads and its shares, flat."""
+    def _attend(self, chunk: Chunk, mix: Tensor, mixed: Tensor, of: tuple[int, int]) -> list[Attention]:
+        """Write every text's attention into ``mixed``; return what it was computed from."""
         heads, size = self.weights.heads, self.weights.head_size
-        widths = [self._padded(text.length) for text in chunk.texts]
-        all_heads = self._flat("heads", [3 * heads * width * size for width in widths], *of)
-        all_shares = self._flat("shares", [heads * width * width for width in widths], *of)
-        for text, width, flat_heads, flat_shares in zip(chunk.texts, widths, all_heads, all_shares, strict=True):
-            length, one, share = text.length, flat_heads.view(3 * heads, width, size), flat_shares.view(heads, width, width)
-            scratch = self._scratch(width)
-            rows = mix[text.rows].view(length, 3 * heads, size).transpose(0, 1)
-            if of[1]:
-                one[:, :length].copy_(rows)
-            else:
-                places = self.weights.first_places[text.places].view(length, 3 * heads, size).transpose(0, 1)
-                torch.add(rows, places, out=one[:, :length])
-            if width > length:
-                one[:, length:].zero_()
-            query, key, value = one.split(heads)
-            torch.bmm(query, key.transpose(1, 2), out=scratch.scores)
-            if width > length:
-                scratch.scores[:, :, length:].fill_(-math.inf)
-            torch._softmax(scratch.scores, -1, False, out=share)
-            torch.bmm(share, value, out=scratch.mixed)
-            mixed[text.rows].view(length, heads, size).copy_(scratch.mixed[:, :length].transpose(0, 1))
-        return all_heads, all_shares
+        blocks = chunk.blocks(1 if self.half == self.full else 8)  # oneDNN, for half precision, prepares products of each size
+        all_heads = self._flat("heads", [len(texts) * 3 * heads * width * size for texts, width in blocks], *of)
+        all_shares = self._flat("shares", [len(texts) * heads * width**2 for texts, width in blocks], *of)
+        kept = []
+        for (texts, width), flat_heads, flat_shares in zip(blocks, all_heads, all_shares, strict=True):
+            count = len(texts)
+            parts = flat_heads.view(3, count, heads, width, size)
+            query, key, value = parts.view(3, count * heads, width, size).unbind()
+            share = flat_shares.view(count * heads, width, width)
+            scores, out, _ = self._scratch(count, width)
+            for place, text in enumerate(texts):
+                self._read_heads(text, mix, parts[:, place], first=not of[1])
+            torch.bmm(query, key.transpose(1, 2), out=scores)
+            for place, text in enumerate(texts):
+                if text.length < width:
+                    scores[place * heads : (place + 1) * heads, :, text.length :].fill_(-math.inf)
+            torch._softmax(scores, -1, False, out=share)
+            torch.bmm(share, value, out=out)
+            for text, one in zip(texts, out.split(heads), strict=True):
+                mixed[text.rows].view(text.length, heads, size).copy_(one[:, : text.length].transpose(0, 1))
+            kept.append(Attention(texts, (query, key, value), share))
+        return kept
+
+    def _read_heads(self, text: Text, mix: Tensor, into: Tensor, *, first: bool) -> None:
+        """Copy a text's queries, keys and values into ``(3, heads, width, size)``; in the first layer add those of its positions."""
+        heads, size, length = self.weights.heads, self.weights.head_size, text.length
+        rows = mix[text.rows].view(length, 3, heads, size).permute(1, 2, 0, 3)
+        if first:
+            places = self.weights.first_places[text.places].view(length, 3, heads, size).permute(1, 2, 0, 3)
+            torch.add(rows, places, out=into[:, :, :length])
+        else:
+            into[:, :, :length].copy_(rows)
+        into[:, :, length:].zero_()
 
     def _flat(self, name: str, sizes: Sequence[int], *of: object) -> Sequence[Tensor]:
         return self._take((sum(sizes),), self.half, name, *of).split(sizes)
 
-    def _scratch(self, width: int) -> Scratch:
-        """Return the arrays that the attention of one text of this width works with."""
-        found = self._scratches.get(width)
+    def _scratch(self, count: int, width: int) -> Scratch:
+        """Return the arrays that the attention of so many texts of this width works with."""
+        found = self._scratches.get((count, width))
         if found is None:
-            heads, size, take = self.weights.heads, self.weights.head_size, self.space.take
-            scores, mixed = take((heads, width, width), self.half, "scores"), take((heads, width, size), self.half, "attended")
-            found = self._scratches[width] = Scratch(scores, mixed, take((3 * heads, width, size), self.half, "heads back"))
+            take, size, batch = self.space.take, self.weights.head_size, count * self.weights.heads
+            scores, mixed = take((batch, width, width), self.half, "scores"), take((batch, width, size), self.half, "attended")
+            found = self._scratches[count, width] = Scratch(scores, mixed, take((3, batch, width, size), self.half, "heads back"))
         return found
-
-    def _padded(self, length: int) -> int:
-        """Return a text's length in attention: in half precision a multiple of 8, as oneDNN prepares products of each size."""
-        return length if self.half == self.full else -(-length // 8) * 8
 
     # -- backward -----------------------------------------------------------------------------------------
 
@@ -404,23 +437,23 @@ class Run:
         self._norm_back(gradient, kept.last_summed, kept.last_moments, layer.last_norm, back, into[14], into[15])
         low = self._low(back, "back low")
         self._add_product(into[12], low, kept.expanded)
-        into[13] += low.sum(dim=0, dtype=self.full)
+        into[13] += back.sum(dim=0)
         inner = linear(low, layer.contract.t())
         aten.threshold_backward.grad_input(inner, kept.expanded, 0, grad_input=inner)
         self._add_product(into[10], inner, kept.normed)
-        into[11] += inner.sum(dim=0, dtype=self.full)
+        into[11] += self._column_sums(inner)
         back += linear(inner, layer.expand.t())
         self._norm_back(back, kept.summed, kept.moments, layer.norm, gradient, into[8], into[9])
         low = self._low(gradient, "back low")
         self._add_product(into[6], low, kept.mixed)
-        into[7] += low.sum(dim=0, dtype=self.full)
+        into[7] += gradient.sum(dim=0)
         mixed = linear(low, layer.output.t())
         mix = take((rows, 3 * self.weights.width), self.half, "mix")
         mix[chunk.filled :].zero_()
         self._attend_back(chunk, kept, mixed, mix)
         if depth:
             self._add_product(sums.mixes[depth], mix, kept.terms)
-            sums.mix_biases[depth] += mix.sum(dim=0, dtype=self.full)
+            sums.mix_biases[depth] += self._column_sums(mix)
             gradient += linear(mix, layer.mix.t())
             return
         full = mix if self.half == self.full else take(mix.shape, self.full, "mix full").copy_(mix)
@@ -434,6 +467,9 @@ class Run:
             total.addmm_(gradient.t(), rows)
         else:
             total += torch.mm(gradient.t(), rows, out=self.space.take(total.shape, self.half, "weight back"))
+
+    def _column_sums(self, rows: Tensor) -> Tensor:
+        return torch.mm(torch.ones(1, len(rows), dtype=rows.dtype), rows)[0]
 
     def _norm_back(
         self,
@@ -457,21 +493,20 @@ class Run:
     def _attend_back(self, chunk: Chunk, kept: Kept, mixed: Tensor, mix: Tensor) -> None:
         """Write the gradient of every text's queries, keys and values into ``mix``, from that of its attention."""
         heads, size = self.weights.heads, self.weights.head_size
-        for text, flat_heads, flat_shares in zip(chunk.texts, kept.heads, kept.shares, strict=True):
-            length, width = text.length, self._padded(text.length)
-            one, share = flat_heads.view(3 * heads, width, size), flat_shares.view(heads, width, width)
-            query, key, value = one.split(heads)
-            scores, given, back = self._scratch(width)
-            given[:, :length].copy_(mixed[text.rows].view(length, heads, size).transpose(0, 1))
-            if width > length:
-                given[:, length:].zero_()
-            to_query, to_key, to_value = back.split(heads)
-            torch.bmm(share.transpose(1, 2), given, out=to_value)
+        for texts, (query, key, value), share in kept.attention:
+            count, width = len(texts), share.shape[1]
+            scores, given, back = self._scratch(count, width)
+            for text, one in zip(texts, given.split(heads), strict=True):
+                one[:, : text.length].copy_(mixed[text.rows].view(text.length, heads, size).transpose(0, 1))
+                one[:, text.length :].zero_()
+            torch.bmm(share.transpose(1, 2), given, out=back[2])
             torch.bmm(given, value.transpose(1, 2), out=scores)
             torch._softmax_backward_data(scores, share, -1, self.half, grad_input=scores)
-            torch.bmm(scores, key, out=to_query)
-            torch.bmm(scores.transpose(1, 2), query, out=to_key)
-            mix[text.rows].view(length, 3 * heads, size).copy_(back[:, :length].transpose(0, 1))
+            torch.bmm(scores, key, out=back[0])
+            torch.bmm(scores.transpose(1, 2), query, out=back[1])
+            for text, one in zip(texts, back.view(3, count, heads, width, size).unbind(1), strict=True):
+                rows = one[:, :, : text.length].permute(2, 0, 1, 3)
+                mix[text.rows].view(text.length, 3, heads, size).copy_(rows)
 
 
 class Sums:
