@@ -350,7 +350,9 @@ class Run:
         torch.addmm(layer.expand_bias, normed_low, layer.expand.t(), out=expanded).relu_()
         last_summed = self._take((rows, dimension), self.full, "last summed", *of)
         torch.add(normed, linear(expanded, layer.contract, layer.contract_bias), out=last_summed)
-        out, last_moments = self._norm(last_summed, layer.last_norm, "last norm", of, of if layer is weights.layers[-1] else both)
+        out, last_moments = self._norm(
+            last_summed, layer.last_norm, "last norm", of, of if layer is weights.layers[-1] else both
+        )
         return Kept(low, attention, mixed, summed, moments, normed_low, expanded, last_summed, last_moments), out
 
     def _low(self, rows: Tensor, name: str, *of: object) -> Tensor:
@@ -413,7 +415,9 @@ class Run:
         if found is None:
             take, size, batch = self.space.take, self.weights.head_size, count * self.weights.heads
             scores, mixed = take((batch, width, width), self.half, "scores"), take((batch, width, size), self.half, "attended")
-            found = self._scratches[count, width] = Scratch(scores, mixed, take((3, batch, width, size), self.half, "heads back"))
+            found = self._scratches[count, width] = Scratch(
+                scores, mixed, take((3, batch, width, size), self.half, "heads back")
+            )
         return found
 
     # -- backward -----------------------------------------------------------------------------------------
