@@ -19,7 +19,9 @@ from torch import Tensor, nn
 from positionbias.models.attention import RelativePositions, attend
 from positionbias.models.kernels import KernelPooling, cosine_matrix
 from positionbias.models.linear import FastLinear
-from positionbias.models.packed import Pack, Setting, Workspace, contextualize, cosines
+from positionbias.models.pack import Pack, Workspace
+from positionbias.models.packed import contextualize, cosines
+from positionbias.models.packed_weights import Setting
 from positionbias.models.protocols import Tokens
 from positionbias.models.shapes import TKConfig
 from positionbias.models.word_model import WordModel
@@ -54,7 +56,7 @@ class TransformerLayer(nn.Module):
         self.norm_feed_forward = nn.LayerNorm(dimension)
 
     def in_order(self) -> list[Tensor]:
-        """Return weights and biases in the order of ``packed.PARTS``."""
+        """Return weights and biases in the order of ``packed_weights.PARTS``."""
         norm, last = self.norm_attention, self.norm_feed_forward
         parts = (self.query, self.key, self.value, self.output, norm, self.expand, self.contract, last)
         return [parameter for part in parts for parameter in (part.weight, part.bias)]

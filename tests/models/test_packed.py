@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from positionbias.models import packed
-from positionbias.models.packed import Pack, Workspace
+from positionbias.models import pack as packs
+from positionbias.models.pack import Pack, Workspace
 from positionbias.models.protocols import pad_rows
 from positionbias.models.shapes import TKConfig
 from positionbias.models.tk import TK
@@ -83,9 +83,9 @@ def test_half_precision_is_near() -> None:
 def test_many_chunks(monkeypatch: pytest.MonkeyPatch, longest: int) -> None:
     tk, inputs = model(), texts(3, queries=7, negatives=2, longest=longest)
     expected = scores_and_gradients(tk, inputs)
-    monkeypatch.setattr(packed, "CHUNK", 16)  # shorter than some texts
-    monkeypatch.setattr(packed, "ROWS", 3)
-    monkeypatch.setattr(packed, "BLOCK", 64)
+    monkeypatch.setattr(packs, "CHUNK", 16)  # shorter than some texts
+    monkeypatch.setattr(packs, "ROWS", 3)
+    monkeypatch.setattr(packs, "BLOCK", 64)
     found = scores_and_gradients(tk, inputs)
     torch.testing.assert_close(found[0], expected[0])
     assert_alike(expected[1], found[1], 1e-4)
@@ -145,8 +145,8 @@ def test_encoded_alone_as_in_training() -> None:
 
 
 def test_a_pack_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "CHUNK", 5)
-    monkeypatch.setattr(packed, "ROWS", 4)
+    monkeypatch.setattr(packs, "CHUNK", 5)
+    monkeypatch.setattr(packs, "ROWS", 4)
     pack = Pack.of((torch.tensor([[7, 0], [0, 0]]), 0), (torch.tensor([[5, 7, 9], [9, 5, 0]]), 2))
     assert pack.words.tolist() == [5, 7, 9]
     # the longest first: text 2 (three words) and 3 (two) fill a chunk of five, text 0 is in the next; text 1 is empty
