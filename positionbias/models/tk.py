@@ -134,11 +134,14 @@ class TK(WordModel):
         else:
             positions = torch.cat([self.positions[first : first + count] for first, count in places]).to(weight.dtype)
         precision = torch.bfloat16 if torch.is_autocast_enabled("cpu") else weight.dtype
-        epsilon = self.layers[0].norm_attention.eps
+        epsilon = self._stack()[0].norm_attention.eps
         return Setting(positions, config.heads, config.head_size, precision, epsilon, self._spaces)
 
     def _parameters_of(self, pack: Pack) -> list[Tensor]:
-        return [self.embedding(pack.words), self.gate, *(p for layer in self.layers for p in layer.in_order())]
+        return [self.embedding(pack.words), self.gate, *(p for layer in self._stack() for p in layer.in_order())]
+
+    def _stack(self) -> list[TransformerLayer]:
+        return [layer for layer in self.layers if isinstance(layer, TransformerLayer)]
 
     def forward(self, queries: Tensor, passages: Tensor) -> Tensor:
         """Return scores ``(k·n,)`` as ``WordModel.forward`` does; on a CPU of texts without padding."""
