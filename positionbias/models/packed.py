@@ -77,14 +77,18 @@ class _Cosines(torch.autograd.Function):
         with torch.autocast("cpu", enabled=False):
             sums = Sums(run.weights, ctx.saved_tensors, run.space)
             back = run.space.take(units.shape, run.full, "units back").zero_()
-            for place, (one, other) in enumerate(ctx.pairs):
+            moved: set[int] = set()
+            for place in gradient.flatten(1).any(dim=1).nonzero().flatten().tolist():
+                one, other = ctx.pairs[place]
+                moved |= {one, other}
                 rows, columns = pack.rows(one), pack.rows(other)
                 part = gradient[place, : pack.lengths[one], : pack.lengths[other]]
                 back[rows].addmm_(part, units[columns])
                 back[columns].addmm_(part.t(), units[rows])
             for number, chunk in enumerate(pack.chunks):
-                _norm_back(back[chunk.rows], units[chunk.rows], norms[chunk.rows])
-                run.backward(number, back[chunk.rows], sums)
+                if not moved.isdisjoint(text.number for text in chunk.texts):
+                    _norm_back(back[chunk.rows], units[chunk.rows], norms[chunk.rows])
+                    run.backward(number, back[chunk.rows], sums, moved)
             found = sums.gradients()
         ctx.spaces.append(run.space)
         ctx.run = ctx.units = ctx.norms = None  # another step may use the workspace from here on

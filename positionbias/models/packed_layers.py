@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -178,18 +178,22 @@ class Run:
 
     # -- backward -----------------------------------------------------------------------------------------
 
-    def backward(self, number: int, gradient: Tensor, sums: Sums) -> None:
-        """Add to ``sums`` what follows from the gradient of a chunk's gated vectors ``(rows, dim)``, zero in empty rows."""
+    def backward(self, number: int, gradient: Tensor, sums: Sums, moved: Set[int]) -> None:
+        """Add to ``sums`` what follows from the gradient of a chunk's gated vectors ``(rows, dim)``.
+
+        It is zero in empty rows, and in those of texts that are not ``moved``, whose attention is left out: under a hinge loss many pairs
+        are far enough apart.
+        """
         chunk, weights, space = self.pack.chunks[number], self.weights, self.space
         embedded = torch.index_select(weights.vectors, 0, chunk.words, out=space.take(gradient.shape, self.full, "embedded"))
         through = torch.mul(gradient, 1 - weights.gate, out=space.take(gradient.shape, self.full, "through"))
         sums.gate += torch.dot(gradient.flatten(), embedded.sub_(self.ends[number]).flatten())
         for depth in reversed(range(len(weights.layers))):
-            self._layer_back(chunk, number, depth, through, sums)
+            self._layer_back(chunk, number, depth, through, sums, moved)
         to_words = through.add_(gradient.mul_(weights.gate))
         sums.vectors.scatter_add_(0, chunk.words[:, None].expand_as(to_words), to_words)
 
-    def _layer_back(self, chunk: Chunk, number: int, depth: int, gradient: Tensor, sums: Sums) -> None:
+    def _layer_back(self, chunk: Chunk, number: int, depth: int, gradient: Tensor, sums: Sums, moved: Set[int]) -> None:
         """Turn the gradient of a layer's output, in place, into that of its input; the first layer's without its heads."""
         layer, kept, into = self.weights.layers[depth], self.kept[number][depth], sums.layers[depth]
         take, rows = self.space.take, chunk.size
@@ -210,7 +214,7 @@ class Run:
         mixed = linear(low, layer.output.t())
         mix = take((rows, 3 * self.weights.width), self.half, "mix")
         mix[chunk.filled :].zero_()
-        self._attend_back(chunk, kept, mixed, mix)
+        self._attend_back(kept, mixed, mix, moved)
         if depth:
             self._add_product(sums.mixes[depth], mix, kept.terms)
             sums.mix_biases[depth] += self._column_sums(mix)
@@ -250,10 +254,14 @@ class Run:
         to_weight += parts[0]
         to_bias += parts[1]
 
-    def _attend_back(self, chunk: Chunk, kept: Kept, mixed: Tensor, mix: Tensor) -> None:
+    def _attend_back(self, kept: Kept, mixed: Tensor, mix: Tensor, moved: Set[int]) -> None:
         """Write the gradient of every text's queries, keys and values into ``mix``, from that of its attention."""
         heads, size = self.weights.heads, self.weights.head_size
         for texts, (query, key, value), share in kept.attention:
+            if moved.isdisjoint(text.number for text in texts):
+                for text in texts:
+                    mix[text.rows].zero_()
+                continue
             count, width = len(texts), share.shape[1]
             scores, given, back = self._scratch(count, width)
             for text, one in zip(texts, given.split(heads), strict=True):

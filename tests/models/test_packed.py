@@ -103,6 +103,21 @@ def test_empty_texts_add_nothing() -> None:
     assert not tk(**nothing).any()
 
 
+def test_pairs_without_a_gradient_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packs, "CHUNK", 64)  # some chunks hold nothing else
+    tk, inputs = model(), texts(10, queries=6, longest=40)
+    parameters = list(tk.parameters())
+
+    def gradients(scores: Tensor) -> list[Tensor]:
+        found = torch.autograd.grad(scores[torch.tensor([1, 7])].sum(), parameters)  # one query's two passages
+        return [gradient.to_dense() for gradient in found]
+
+    found, expected = gradients(tk(**inputs)), gradients(WordModel.forward(tk, **inputs))
+    assert_alike(
+        *({name: g for (name, _), g in zip(tk.named_parameters(), one, strict=True)} for one in (expected, found)), 1e-4
+    )
+
+
 @pytest.mark.parametrize("half", [False, True])
 def test_the_same_bits_again(half: bool) -> None:
     tk = model()
