@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from positionbias.models.pack import Pack
-from positionbias.models.packed_layers import Run
+from positionbias.models.packed_layers import PackedLayers
 from positionbias.models.packed_weights import Setting, Sums, Weights
 
 __all__ = ["contextualize", "cosines"]
@@ -28,7 +28,7 @@ def contextualize(pack: Pack, parameters: Sequence[Tensor], setting: Setting, sh
     with torch.no_grad(), torch.autocast("cpu", enabled=False):
         weights, space = Weights.of(parameters, setting), setting.space()
         out = torch.zeros(*shape, dtype=weights.vectors.dtype)
-        for chunk, gated in Run(pack, weights, space, keep=False).forward():
+        for chunk, gated in PackedLayers(pack, weights, space, keep=False).forward():
             for text in chunk.texts:
                 out[text.number, : text.length] = gated[text.rows]
         setting.spaces.append(space)
@@ -51,7 +51,7 @@ class _Cosines(torch.autograd.Function):
         keep = any(ctx.needs_input_grad)
         with torch.autocast("cpu", enabled=False):
             weights, space = Weights.of(parameters, setting), setting.space()
-            run = Run(pack, weights, space, keep=keep)
+            run = PackedLayers(pack, weights, space, keep=keep)
             full = weights.vectors.dtype
             units = space.take((pack.size, weights.vectors.shape[1]), full, "units")
             norms = space.take((pack.size, 1), full, "norms")

@@ -14,7 +14,7 @@ from positionbias.models.linear import linear
 from positionbias.models.pack import Chunk, Pack, Text, Workspace
 from positionbias.models.packed_weights import Layer, Sums, Weights
 
-__all__ = ["Run"]
+__all__ = ["PackedLayers"]
 
 aten = torch.ops.aten
 
@@ -50,7 +50,7 @@ class Scratch(NamedTuple):
     back: Tensor
 
 
-class Run:
+class PackedLayers:
     """The layers over one pack, with arrays from a workspace. ``keep``: also what the backward pass reads."""
 
     def __init__(self, pack: Pack, weights: Weights, space: Workspace, *, keep: bool) -> None:
