@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -37,8 +38,6 @@ class KernelPooling(nn.Module):
     starts uniform on ±``spread`` (TK's reference: 0.014).
     """
 
-    means: Tensor
-
     def __init__(
         self,
         layout: KernelLayout = "reference",
@@ -50,7 +49,7 @@ class KernelPooling(nn.Module):
     ) -> None:
         """``sigma``: for all kernels, or for each in the order of ``kernel_means``. ``scaled`` false: without c_k."""
         super().__init__()
-        self.register_buffer("means", torch.tensor(kernel_means(layout, count)), persistent=False)
+        self.means = kernel_means(layout, count)
         self.sigmas = (sigma,) * count if isinstance(sigma, int | float) else tuple(sigma)
         if len(self.sigmas) != count:
             raise ValueError(f"wanted a width for each of {count} kernels; found {len(self.sigmas)}")
@@ -59,13 +58,38 @@ class KernelPooling(nn.Module):
 
     def forward(self, cosines: Tensor, query_mask: Tensor, passage_mask: Tensor) -> Tensor:
         """``cosines (batch, query_len, passage_len)``, boolean masks, True for terms → ``(batch,)``."""
-        per_kernel = []
-        # one kernel at a time: an eleventh of the memory of all at once, and no slower
-        for mean, sigma in zip(self.means, self.sigmas, strict=True):
-            activation = torch.exp((cosines - mean).square() * (-0.5 / sigma**2))  # (batch, query_len, passage_len)
-            per_kernel.append(torch.bmm(activation, passage_mask.to(activation.dtype).unsqueeze(-1)).squeeze(-1))
-        pooled = torch.stack(per_kernel, dim=-1)  # (batch, query_len, kernels)
+        pooled: Tensor = _SoftCounts.apply(cosines, passage_mask, self.means, self.sigmas)  # (batch, query_len, kernels)
         if self.scale is not None:
             pooled = pooled * self.scale
         logs = torch.log(torch.clamp(pooled, min=1e-10)) * query_mask.unsqueeze(-1)
         return logs.sum(dim=1) @ self.weight
+
+
+class _SoftCounts(torch.autograd.Function):
+    """Σ_j exp(−(M_ij − µ_k)² / 2σ_k²) over a passage's terms; its backward pass computes the exponentials again, which takes less than
+    keeping them."""
+
+    @staticmethod
+    def forward(ctx: Any, cosines: Tensor, mask: Tensor, means: list[float], sigmas: Sequence[float]) -> Tensor:
+        ctx.save_for_backward(cosines, mask)
+        ctx.kernels = means, sigmas
+        terms = mask.to(cosines.dtype).unsqueeze(-1)  # (batch, passage_len, 1)
+        # one kernel at a time: an eleventh of the memory of all at once, and no slower
+        return torch.cat([torch.bmm(activation, terms) for activation, _ in _activations(cosines, means, sigmas)], dim=-1)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
+        cosines, mask = ctx.saved_tensors
+        out = torch.zeros_like(cosines)
+        parts = zip(_activations(cosines, *ctx.kernels), gradient.unbind(-1), ctx.kernels[1], strict=True)
+        for (activation, distance), part, sigma in parts:
+            out += activation.mul_(distance).mul_(part.unsqueeze(-1) * -(sigma**-2))
+        return out.mul_(mask.unsqueeze(1)), None, None, None
+
+
+def _activations(cosines: Tensor, means: Sequence[float], sigmas: Sequence[float]) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield each kernel's activations of all cosines, and M − µ."""
+    for mean, sigma in zip(means, sigmas, strict=True):
+        distance = cosines - mean
+        yield distance.square().mul_(-0.5 / sigma**2).exp_(), distance

@@ -114,3 +114,12 @@ def test_one_query_serves_a_batch_of_passages() -> None:
     found = made(cosine_matrix(query, passages), mask([1, 1]), passage_mask)
     repeated = made(cosine_matrix(query.repeat(3, 1, 1), passages), mask([1, 1]).repeat(3, 1), passage_mask)
     torch.testing.assert_close(found, repeated)
+
+
+def test_gradients_of_the_soft_counts() -> None:
+    torch.manual_seed(4)
+    made = KernelPooling("reference", 5, (0.05, 0.1, 0.2, 0.3, 0.4)).double()
+    cosines = (torch.rand(3, 4, 6, dtype=torch.float64) * 2 - 1).requires_grad_()
+    words, terms = torch.rand(3, 4) < 0.8, torch.rand(3, 6) < 0.7
+    terms[0] = False  # an empty passage
+    assert torch.autograd.gradcheck(lambda *given: made(*given, words, terms), (cosines,))

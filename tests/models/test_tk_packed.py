@@ -1,0 +1,200 @@
+"""TK over packed texts against the same layers over a padded batch: scores and all gradients, in each precision; the same bits again."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import Tensor
+
+from positionbias.models import tk_pack as packs
+from positionbias.models.protocols import pad_rows
+from positionbias.models.shapes import TKConfig
+from positionbias.models.tk import TK
+from positionbias.models.tk_pack import Pack, Workspace
+from positionbias.models.word_model import WordModel
+from positionbias.text.vocabulary import Vocabulary
+
+WORDS = 40
+
+
+def model(**changes: object) -> TK:
+    torch.manual_seed(3)
+    sizes = {"dimension": 12, "heads": 3, "head_size": 5, "feed_forward": 7, "layers": 2, **changes}
+    tk = TK(TKConfig(**sizes), Vocabulary([f"word{i}" for i in range(WORDS)]))  # type: ignore[arg-type]
+    with torch.no_grad():
+        for parameter in tk.parameters():
+            parameter += 0.1 * torch.randn_like(parameter)  # no bias is 0, no norm 1
+        tk.embedding.weight[0] = 0
+    return tk
+
+
+def texts(seed: int, queries: int = 5, negatives: int = 1, longest: int = 60) -> dict[str, Tensor]:
+    """Queries and passages of 1 word to ``longest``, the first passage of one word."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def rows(count: int, most: int) -> Tensor:
+        lengths = [1, *torch.randint(1, most + 1, (count - 1,), generator=generator).tolist()]
+        return pad_rows([torch.randint(1, WORDS, (length,), generator=generator).tolist() for length in lengths])
+
+    return {"queries": rows(queries, 9), "passages": rows(queries * (1 + negatives), longest)}
+
+
+def scores_and_gradients(tk: TK, inputs: dict[str, Tensor], *, padded: bool = False) -> tuple[Tensor, dict[str, Tensor]]:
+    scores = (WordModel if padded else TK).forward(tk, **inputs)
+    named = dict(tk.named_parameters())
+    found = torch.autograd.grad((scores.double() * torch.linspace(-1, 2, len(scores))).sum(), list(named.values()))
+    return scores.detach(), {name: gradient.to_dense() for name, gradient in zip(named, found, strict=True)}
+
+
+def assert_alike(one: dict[str, Tensor], other: dict[str, Tensor], within: float) -> None:
+    for name, gradient in one.items():
+        if not name.endswith("key.bias"):  # attention does not change when all keys shift alike
+            assert (other[name] - gradient).norm() <= within * gradient.norm(), name
+            assert gradient.norm() > 0, name
+
+
+@pytest.mark.parametrize("positions", ["sinusoid", "none"])
+@pytest.mark.parametrize(("dtype", "within"), [(torch.float64, 1e-6), (torch.float32, 1e-4)])  # padded ones compare in float32
+def test_scores_and_gradients_of_padded_layers(positions: str, dtype: torch.dtype, within: float) -> None:
+    tk = model(positions=positions).to(dtype)
+    inputs = texts(1)
+    expected, found = (scores_and_gradients(tk, inputs, padded=padded) for padded in (True, False))
+    torch.testing.assert_close(found[0].float(), expected[0].float(), atol=1e-5, rtol=1e-5)
+    assert_alike(expected[1], found[1], within)
+
+
+def test_half_precision_is_near() -> None:
+    tk, inputs = model(), texts(2)
+    exact = scores_and_gradients(tk, inputs)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        padded, found = (scores_and_gradients(tk, inputs, padded=padded) for padded in (True, False))
+    assert found[0].dtype == torch.float32
+    torch.testing.assert_close(found[0], exact[0], atol=0.05, rtol=0.02)
+
+    def apart(other: dict[str, Tensor]) -> float:
+        return sum(float((other[name] - gradient).square().sum()) for name, gradient in exact[1].items())
+
+    assert apart(found[1]) < 2 * apart(padded[1])  # no further from full precision than autocast over padded layers
+
+
+@pytest.mark.parametrize("longest", [1, 8, 33])
+def test_many_chunks(monkeypatch: pytest.MonkeyPatch, longest: int) -> None:
+    tk, inputs = model(), texts(3, queries=7, negatives=2, longest=longest)
+    expected = scores_and_gradients(tk, inputs)
+    monkeypatch.setattr(packs, "CHUNK", 16)  # shorter than some texts
+    monkeypatch.setattr(packs, "ROWS", 3)
+    monkeypatch.setattr(packs, "BLOCK", 64)
+    found = scores_and_gradients(tk, inputs)
+    torch.testing.assert_close(found[0], expected[0])
+    assert_alike(expected[1], found[1], 1e-4)
+
+
+def test_empty_texts_add_nothing() -> None:
+    tk, inputs = model(), texts(4)
+    inputs["passages"][3] = 0
+    inputs["queries"][1] = 0
+    expected, found = (scores_and_gradients(tk, inputs, padded=padded) for padded in (True, False))
+    torch.testing.assert_close(found[0], expected[0], atol=1e-5, rtol=1e-5)
+    assert found[0][1] == found[0][6] == 0  # of the empty query
+    assert_alike(expected[1], found[1], 1e-4)
+    nothing = {name: torch.zeros_like(rows) for name, rows in inputs.items()}
+    assert not tk(**nothing).any()
+
+
+def test_pairs_without_a_gradient_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packs, "CHUNK", 64)  # some chunks hold nothing else
+    tk, inputs = model(), texts(10, queries=6, longest=40)
+    parameters = list(tk.parameters())
+
+    def gradients(scores: Tensor) -> list[Tensor]:
+        found = torch.autograd.grad(scores[torch.tensor([1, 7])].sum(), parameters)  # one query's two passages
+        return [gradient.to_dense() for gradient in found]
+
+    found, expected = gradients(tk(**inputs)), gradients(WordModel.forward(tk, **inputs))
+    assert_alike(
+        *({name: g for (name, _), g in zip(tk.named_parameters(), one, strict=True)} for one in (expected, found)), 1e-4
+    )
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_the_same_bits_again(half: bool) -> None:
+    tk = model()
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
+        first = scores_and_gradients(tk, texts(5))
+        scores_and_gradients(tk, texts(6, queries=9, longest=80))  # leaves its numbers in the workspace
+        again, anew = scores_and_gradients(tk, texts(5)), scores_and_gradients(copy.deepcopy(tk), texts(5))
+    for other in (again, anew):
+        assert torch.equal(other[0], first[0])
+        assert all(torch.equal(other[1][name], gradient) for name, gradient in first[1].items())
+
+
+def test_a_second_step_before_the_first_ones_gradients() -> None:
+    tk = model()
+    one, other = texts(7), texts(8)
+    expected = scores_and_gradients(tk, one)[1]
+    scores = tk(**one)
+    tk(**other)  # its arrays are others
+    with torch.no_grad():
+        tk(**other)
+    weights = torch.linspace(-1, 2, len(scores))
+    found = torch.autograd.grad((scores.double() * weights).sum(), list(tk.parameters()))
+    for gradient, wanted in zip(found, expected.values(), strict=True):
+        assert torch.equal(gradient.to_dense(), wanted)
+
+
+def test_encoded_alone_as_in_training() -> None:
+    tk, inputs = model(), texts(9)
+    padded = tk.passage_vectors(inputs["passages"])  # with gradients
+    with torch.inference_mode():
+        found = tk.passage_vectors(inputs["passages"])
+        scores = tk(**inputs)
+    there = inputs["passages"] != 0
+    torch.testing.assert_close(found[there], padded[there].detach(), atol=1e-5, rtol=1e-5)
+    assert not found[~there].any()
+    torch.testing.assert_close(tk(**inputs), scores)  # what inference allocated serves a training
+
+
+# -- the pack -------------------------------------------------------------------------------------------
+
+
+def test_a_pack_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packs, "CHUNK", 5)
+    monkeypatch.setattr(packs, "ROWS", 4)
+    pack = Pack.of((torch.tensor([[7, 0], [0, 0]]), 0), (torch.tensor([[5, 7, 9], [9, 5, 0]]), 2))
+    assert pack.words.tolist() == [5, 7, 9]
+    # the longest first: text 2 (three words) and 3 (two) fill a chunk of five, text 0 is in the next; text 1 is empty
+    assert [[text.number for text in chunk.texts] for chunk in pack.chunks] == [[2, 3], [0]]
+    assert [(chunk.first, chunk.filled, chunk.size) for chunk in pack.chunks] == [(0, 5, 8), (8, 1, 4)]
+    assert pack.chunks[0].words.tolist() == [0, 1, 2, 2, 0, 0, 0, 0]
+    assert pack.chunks[0].places.tolist() == [2, 3, 4, 2, 3, 0, 0, 0]
+    assert (pack.size, pack.lengths, pack.rows(2), pack.rows(3), pack.rows(0)) == (
+        12,
+        [1, 0, 3, 2],
+        slice(0, 3),
+        slice(3, 5),
+        slice(8, 9),
+    )
+
+
+def test_blocks_are_of_one_width() -> None:
+    numbers = torch.zeros(6, 200, dtype=torch.int64)
+    for row, length in enumerate((200, 200, 15, 16, 9, 3)):
+        numbers[row, :length] = 1
+    chunk = Pack.of((numbers, 0)).chunks[0]
+    assert [(width, [text.length for text in texts]) for texts, width in chunk.blocks(8)] == [
+        (200, [200]),  # alone: two would be more than a block's pairs of words
+        (200, [200]),
+        (16, [16, 15, 9]),
+        (8, [3]),
+    ]
+
+
+def test_a_workspace_grows_and_is_used_again() -> None:
+    space = Workspace()
+    one = space.take((4, 5), torch.float32, "a")
+    assert space.take((3, 2), torch.float32, "a").data_ptr() == one.data_ptr()
+    assert space.take((3, 2), torch.float32, "b").data_ptr() != one.data_ptr()
+    larger = space.take((50,), torch.float32, "a")
+    assert space.take((4, 5), torch.float32, "a").data_ptr() == larger.data_ptr()
