@@ -1,0 +1,81 @@
+"""A side's process: it makes its work, runs it whenever it is asked to, and says what each run took.
+
+It speaks JSON, a line each way: {"do": "prepare", "work": "module:Class", "settings": {…}}, then {"do": "run"} as often as wanted, {"do": "proof"}.
+Whatever else prints goes to standard error. It imports nothing but the standard library before its work, so that every environment can run it.
+
+A work is a class: made with its settings (not timed); ``run()`` is what is timed; ``proof()`` says what came out of the last run; ``packages``
+names what is to be told with its version; ``facts`` (optional) is what else is to be kept.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import sys
+import time
+import traceback
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+
+def processor_seconds() -> float:
+    """Of this process, all its threads, and all children that it has waited for."""
+    spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in spent)
+
+
+def versions(packages: Any) -> dict[str, str]:
+    """Of the packages that are there."""
+    found = {"python": sys.version.split()[0]}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+class Worker:
+    """Answers one request after the other."""
+
+    def __init__(self) -> None:
+        self.work: Any = None
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        return getattr(self, request["do"])(request)
+
+    def prepare(self, request: dict[str, Any]) -> dict[str, Any]:
+        module, _, name = request["work"].partition(":")
+        self.work = getattr(importlib.import_module(module), name)(request["settings"])
+        return {"versions": versions(self.work.packages), "facts": getattr(self.work, "facts", {})}
+
+    def run(self, request: dict[str, Any]) -> dict[str, Any]:
+        clock, spent = time.perf_counter(), processor_seconds()
+        self.work.run()
+        return {"processor": processor_seconds() - spent, "wall": time.perf_counter() - clock}
+
+    def proof(self, request: dict[str, Any]) -> dict[str, Any]:
+        return {"proof": self.work.proof()}
+
+
+def main() -> None:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a library prints
+    worker = Worker()
+    for line in sys.stdin:
+        try:
+            found = worker.answer(json.loads(line))
+        except Exception as error:
+            traceback.print_exc()
+            said = " ".join(str(error).split())[:300]
+            found = {"error": f"{type(error).__name__}: {said}" if said else type(error).__name__}
+        answers.write(json.dumps(found) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
