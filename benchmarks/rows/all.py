@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from harness.records import Row
 
-from rows import evaluation, vectors
+from rows import corpus, encoders, evaluation, training, vectors
 
-ROWS: tuple[Row, ...] = (*evaluation.ROWS, *vectors.ROWS)
+ROWS: tuple[Row, ...] = (*encoders.ROWS, *training.ROWS, *evaluation.ROWS, *corpus.ROWS, *vectors.ROWS)
