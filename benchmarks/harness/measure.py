@@ -80,7 +80,8 @@ def measure(row: Row, run: RunSettings, places: Places) -> Measured:
         if agreement["apart"] > bound:
             failed[peer.name] = f"{peer.name}: not the same work: {agreement['apart']:.2g} apart, at most {bound:g} allowed"
             continue
-        comparisons.append(_comparison(rounds[peer.name], others[peer.name], peer.goal, agreement))
+        scale = float(others[peer.name].facts.get("scale", 1.0))
+        comparisons.append(_comparison(rounds[peer.name], others[peer.name], peer.goal, agreement, scale=scale))
     if row.limit and LIMIT not in failed:
         comparisons.append(_share(rounds[LIMIT], others[LIMIT], ours.facts, row.limit))
     own = dict(row.compare(wanted, proofs[OURS])) if expected else {}

@@ -34,8 +34,10 @@ class Loop:
         return [torch.optim.Adam(self.model.parameters(), lr=self.settings["rate"])]
 
     def look(self):
+        """Positives less negatives of the first batch."""
         with torch.inference_mode():
-            return self.score(self.batches[0]).float().tolist()
+            positive, negative = self.score(self.batches[0]).float().chunk(2)
+        return (positive - negative).tolist()
 
     def step(self, batch):
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.half):
@@ -151,6 +153,7 @@ class Matchmaker(PlainTk):
         published = types.ModuleType("ecai20_tk")
         code = Path(self.settings["source"]).read_text("utf-8")
         exec(compile(code, self.settings["source"], "exec"), published.__dict__)  # noqa: S102
+        published.ECAI20_TK.get_range_vector = lambda model, size, device: torch.arange(size)  # its own wants a GPU
         shape = self.shape
         kernels = shape["means"], [shape["kernel_sigma"]] * shape["kernels"]
         layers = shape["heads"], shape["layers"], shape["feed_forward"], shape["passage_length"]

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from harness.records import Row
 
-from rows import corpus, encoders, evaluation, training, vectors
+from rows import audit, colbert, corpus, encoders, evaluation, pools, training, vectors
 
-ROWS: tuple[Row, ...] = (*encoders.ROWS, *training.ROWS, *evaluation.ROWS, *corpus.ROWS, *vectors.ROWS)
+ROWS: tuple[Row, ...] = (
+    *encoders.ROWS,
+    *colbert.ROWS,
+    *audit.ROWS,
+    *training.ROWS,
+    *vectors.ROWS,
+    *corpus.ROWS,
+    *evaluation.ROWS,
+    *pools.ROWS,
+)
