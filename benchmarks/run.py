@@ -22,10 +22,12 @@ from harness.gate import worse
 from harness.machine import commit_of, this_machine
 from harness.measure import Places, measure
 from harness.records import Measured, Row, RunSettings
-from harness.results import Results, read_results, write_results
+from harness.results import Results, alone, read_results, write_results
 from harness.sides import SideFailed
 from harness.table import table, table_place
 from rows.all import ROWS
+
+from positionbias.core.progress import set_quiet
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -42,13 +44,15 @@ def main(arguments: list[str] | None = None) -> int:
         return _write_table(given.table)
     if given.out is None or given.data is None:
         raise SystemExit("give --data FOLDER for the inputs and --out FILE.json for the results")
+    set_quiet(True)
     run = RunSettings(3 if given.quick and given.rounds is None else given.rounds or 7, given.threads, given.quick)
     old = read_results(given.against) if given.against else None
     with tempfile.TemporaryDirectory() as logs:
         places = Places(
             given.data.absolute(), given.environments and given.environments.absolute(), given.sources, given.logs or Path(logs)
         )
-        results = measure_all(_chosen(given.rows), run, places, given.out)
+        with alone(given.out):
+            results = measure_all(_chosen(given.rows), run, places, given.out)
     lost = [f"{name}: {why}" for name, why in results.failed.items()]
     lost += [f"{row.row}: {why}" for row in results.rows.values() for why in row.failed.values()]
     gate = worse(old, results) if old else []

@@ -61,15 +61,16 @@ def measure(row: Row, run: RunSettings, places: Places) -> Measured:
         ours = start(OURS, OURS, row.ours)
         expected = start("reference", OURS, row.reference) if row.reference else None
         others: dict[str, _Running] = {}
-        for peer in row.peers:
+        limits = (Peer(LIMIT, OURS, Side(PRODUCT, {"precision": row.limit.precision})),) if row.limit else ()
+        for peer in (*row.peers, *limits):
             try:
                 others[peer.name] = start(peer.name, peer.environment, _sourced(peer, places))
             except SideFailed as error:
-                failed[peer.name] = _told(error)
-        if row.limit:
-            others[LIMIT] = start(LIMIT, OURS, Side(PRODUCT, {"precision": row.limit.precision}))
-        rounds = {name: _take_turns(ours, other, run.rounds, failed) for name, other in others.items()}
-        proofs = {one.name: _proof(one, failed) for one in (ours, *others.values(), *([expected] if expected else []))}
+                failed[peer.name] = _told(error, row.name)
+        rounds = {name: _take_turns(ours, other, run.rounds, failed, row.name) for name, other in others.items()}
+        proofs = {
+            one.name: _proof(one, failed, row.name) for one in (ours, *others.values(), *([expected] if expected else []))
+        }
     wanted = proofs["reference"] if expected else proofs[OURS]
     comparisons = []
     for peer in row.peers:
@@ -132,7 +133,7 @@ def _sourced(peer: Peer, places: Places) -> Side:
 Rounds = tuple[list[tuple[float, float]], list[tuple[float, float]]]
 
 
-def _take_turns(ours: _Running, other: _Running, rounds: int, failed: dict[str, str]) -> Rounds:
+def _take_turns(ours: _Running, other: _Running, rounds: int, failed: dict[str, str], row: str) -> Rounds:
     """A B A B … A: the seconds of both; ours are also added to ours of the whole row."""
     mine, theirs = [ours.process.run()], []
     try:
@@ -140,13 +141,13 @@ def _take_turns(ours: _Running, other: _Running, rounds: int, failed: dict[str, 
             theirs.append(other.process.run())
             mine.append(ours.process.run())
     except SideFailed as error:
-        failed[other.name] = _told(error)
+        failed[other.name] = _told(error, row)
     ours.samples += mine
     other.samples += theirs
     return mine, theirs
 
 
-def _proof(one: _Running, failed: dict[str, str]) -> Any:
+def _proof(one: _Running, failed: dict[str, str], row: str) -> Any:
     if one.name in failed or one.name == LIMIT:
         return None
     try:
@@ -154,13 +155,14 @@ def _proof(one: _Running, failed: dict[str, str]) -> Any:
     except SideFailed as error:
         if one.name in (OURS, "reference"):
             raise
-        failed[one.name] = _told(error)
+        failed[one.name] = _told(error, row)
         return None
 
 
-def _told(error: SideFailed) -> str:
+def _told(error: SideFailed, row: str) -> str:
+    """Print what failed; return it without the place of its messages."""
     print(error, file=sys.stderr, flush=True)
-    return str(error).partition("; its messages")[0]
+    return str(error).partition("; its messages")[0].removeprefix(f"{row}: ")
 
 
 def _samples(found: Sequence[tuple[float, float]]) -> Samples:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 from harness.machine import Machine
 from harness.records import Comparison, Measured, RunSettings, Samples, Spread
 
-__all__ = ["Results", "read_results", "write_results"]
+__all__ = ["Results", "alone", "read_results", "write_results"]
 
 
 @dataclass
@@ -24,10 +26,25 @@ class Results:
     failed: dict[str, str] = field(default_factory=dict)  # rows that gave nothing, and why
 
 
+@contextmanager
+def alone(place: Path) -> Iterator[None]:
+    """Hold a lock beside the results, so that two runs do not overwrite each other's rows.
+
+    Raises:
+        SystemExit: another run holds it.
+    """
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with open(place.with_name(f".{place.name}.lock"), "w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SystemExit(f"{place}: another run writes there; wait for it, or give another --out") from None
+        yield
+
+
 def write_results(results: Results, place: Path) -> None:
     """Whole or not at all, so that a run that is stopped goes on from the last row."""
     partial = place.with_name(f".{place.name}.part")
-    place.parent.mkdir(parents=True, exist_ok=True)
     partial.write_text(json.dumps(asdict(results), indent=1, ensure_ascii=False) + "\n", "utf-8")
     partial.replace(place)
 

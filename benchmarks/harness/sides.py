@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -58,10 +59,9 @@ class SideProcess:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        if self.process.returncode is None:  # else its id may be another's by now
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
         self.process.communicate()
         self.errors.close()
 
@@ -95,5 +95,5 @@ class SideProcess:
             raise SideFailed(f"{self.name}: ended with {code} {when}; its messages: {self.log}")
         found: dict[str, Any] = json.loads(line)
         if "error" in found:
-            raise SideFailed(f"{self.name}: {found['error']} ({when}; its messages: {self.log})")
+            raise SideFailed(f"{self.name}: {found['error']}, {when}; its messages: {self.log}")
         return found

@@ -20,10 +20,10 @@ class MultiVector:
         quiet = {"show_progress_bar": False, "batch_size": 32}
         texts, passages = self.asked["queries"], self.asked["passages"]
         with self.torch.inference_mode():
-            encoded = dict(zip(passages, self.model.encode_document(list(passages.values()), **quiet)))
+            encoded = dict(zip(passages, self.model.encode_document(list(passages.values()), **quiet), strict=False))
             queries = self.model.encode_query(list(texts.values()), **quiet)
             self.found = []
-            for query_id, query in zip(texts, queries):
+            for query_id, query in zip(texts, queries, strict=False):
                 wanted = [encoded[passage_id] for passage_id in self.asked["candidates"][query_id]]
                 self.found += self.model.similarity([query], wanted)[0].tolist()
 

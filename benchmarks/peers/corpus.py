@@ -26,7 +26,7 @@ class Corpus:
     def __init__(self, settings):
         self.settings = settings
         self.corpus = Path(settings["corpus"])
-        self.source = self.corpus / "collection.tsv"
+        self.source = self.corpus / "source" / "collection.tsv"
         self.out = self.corpus / "out" / f"peer-{type(self).__name__}"
         self.out.parent.mkdir(exist_ok=True)
 
@@ -103,7 +103,6 @@ class LoopHistogram(Corpus):
                 if words[start : start + len(wanted)] == wanted:
                     counts[10 * start // len(words)] += 1
                     self.found += 1
-                    break
 
     def proof(self):
         return float(self.found)
@@ -167,7 +166,7 @@ class Bm25s(Searching):
         import Stemmer
 
         self.library, self.stemmer = bm25s, Stemmer.Stemmer("porter")
-        self.ids, texts = zip(*lines(self.source))
+        self.ids, texts = zip(*lines(self.source), strict=False)
         self.index = bm25s.BM25(k1=self.K1, b=self.B, method="lucene", backend=self.backend)
         self.index.index(self.tokens(list(texts)), show_progress=False)
 

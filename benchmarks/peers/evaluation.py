@@ -3,6 +3,14 @@
 from collections import defaultdict
 from pathlib import Path
 
+NAMES = {  # what pytrec_eval is asked for, and what it answers with
+    "nDCG@10": ("ndcg_cut.10", "ndcg_cut_10"),
+    "RR": ("recip_rank", "recip_rank"),
+    "R@100": ("recall.100", "recall_100"),
+    "AP": ("map", "map"),
+    "P@10": ("P.10", "P_10"),
+}
+
 
 def read_loop(path):
     run = defaultdict(dict)
@@ -25,7 +33,7 @@ class LoopReading:
     def proof(self):
         return {
             f"{path.stem} {query}": sum(found.values())
-            for path, run in zip(self.files, self.runs)
+            for path, run in zip(self.files, self.runs, strict=False)
             for query, found in run.items()
         }
 
@@ -61,7 +69,7 @@ class Evaluating(LoopReading):
     def proof(self):
         return {
             f"{path.stem} {measure} {query}": value
-            for path, of in zip(self.files, self.values)
+            for path, of in zip(self.files, self.values, strict=False)
             for measure, found in of.items()
             for query, value in found.items()
         }
@@ -82,21 +90,11 @@ class IrMeasures(Evaluating):
 
 
 class PytrecEval(Evaluating):
-    NAMES = {
-        "nDCG@10": ("ndcg_cut.10", "ndcg_cut_10"),
-        "RR": ("recip_rank", "recip_rank"),
-        "R@100": ("recall.100", "recall_100"),
-        "AP": ("map", "map"),
-        "P@10": ("P.10", "P_10"),
-    }
-
     def run(self):
         import pytrec_eval
 
-        evaluator = pytrec_eval.RelevanceEvaluator(self.judged, {self.NAMES[name][0] for name in self.measures})
+        evaluator = pytrec_eval.RelevanceEvaluator(self.judged, {NAMES[name][0] for name in self.measures})
         self.values = []
         for run in self.runs:
             found = evaluator.evaluate(run)
-            self.values.append(
-                {name: {query: of[self.NAMES[name][1]] for query, of in found.items()} for name in self.measures}
-            )
+            self.values.append({name: {query: of[NAMES[name][1]] for query, of in found.items()} for name in self.measures})

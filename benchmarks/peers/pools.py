@@ -3,10 +3,11 @@
 import json
 from pathlib import Path
 
+NAMES = {"RR": "recip_rank", "nDCG@10": "ndcg_cut_10"}
+
 
 class Evaluators:
     packages = ("pytrec_eval-terrier", "numpy")
-    NAMES = {"RR": "recip_rank", "nDCG@10": "ndcg_cut_10"}
 
     def __init__(self, settings):
         told = json.loads((Path(settings["pools"]) / "pools.json").read_text("utf-8"))
@@ -31,7 +32,7 @@ class Evaluators:
         told = {}
         for number, values in enumerate(self.found):
             for path, by_query in values.items():
-                for name, theirs in self.NAMES.items():
+                for name, theirs in NAMES.items():
                     total = sum(of[theirs] for of in by_query.values())
                     told[f"{number} {name} {Path(path).name}"] = total / len(queries)
         return told

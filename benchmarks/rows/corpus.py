@@ -31,11 +31,11 @@ def corpus(passages: int, queries: int = 100) -> Inputs:
             shutil.rmtree(place, ignore_errors=True)
             script = Path(__file__).parents[1] / "make_corpus.py"
             subprocess.run(
-                [sys.executable, str(script), str(place), "--passages", str(count), "--queries", "1000"],
+                [sys.executable, str(script), str(place / "source"), "--passages", str(count), "--queries", "1000"],
                 check=True,
                 capture_output=True,
             )
-            posbias("import", "msmarco", place, "--out", place / "collection")
+            posbias("import", "msmarco", place / "source", "--out", place / "collection")
             _write_queries(place, queries)
         return {"corpus": str(place), "passages": count}
 
@@ -43,7 +43,7 @@ def corpus(passages: int, queries: int = 100) -> Inputs:
 
 
 def _write_queries(place: Path, count: int) -> None:
-    texts = [line.partition("\t")[2] for line in (place / "collection.tsv").read_text("utf-8").splitlines()]
+    texts = [line.partition("\t")[2] for line in (place / "source" / "collection.tsv").read_text("utf-8").splitlines()]
     draw, made = np.random.default_rng(1), []
     while len(made) < count:
         words = texts[draw.integers(len(texts))].split()
@@ -61,7 +61,7 @@ def answers(rows: int) -> Inputs:
         settings = dict(base(folder, quick))
         place = Path(settings["corpus"]) / "answered"
         if not place.exists():
-            _write_answers(Path(settings["corpus"]) / "collection.tsv", place)
+            _write_answers(Path(settings["corpus"]) / "source" / "collection.tsv", place)
         return settings
 
     return inputs
@@ -99,7 +99,10 @@ class Command:
         self.out = self.corpus / "out" / type(self).__name__
         self.out.parent.mkdir(exist_ok=True)
         self.said: Any = None
-        self.facts = {"passages": settings["passages"], "MB": (self.corpus / "collection.tsv").stat().st_size // 10**6}
+        self.facts = {
+            "passages": settings["passages"],
+            "MB": (self.corpus / "source" / "collection.tsv").stat().st_size // 10**6,
+        }
 
     def call(self, *arguments: object) -> Any:
         command = [sys.executable, "-m", "positionbias", "-q", *map(str, arguments), "--json"]
@@ -108,7 +111,9 @@ class Command:
 
 class Import(Command):
     def run(self) -> None:
-        self.call("import", "msmarco", self.corpus, "--workers", self.settings["threads"], "--overwrite", "--out", self.out)
+        self.call(
+            "import", "msmarco", self.corpus / "source", "--workers", self.settings["threads"], "--overwrite", "--out", self.out
+        )
 
     def proof(self) -> list[float]:
         """Passages, and characters of their texts."""
@@ -121,7 +126,7 @@ class Import(Command):
 class Rotate(Command):
     def run(self) -> None:
         options = ("--words", "whitespace", "--workers", self.settings["threads"], "--format", "tsv", "--overwrite")
-        self.call("debias", self.corpus / "collection.tsv", *options, "--out", self.out.with_suffix(".tsv"))
+        self.call("debias", self.corpus / "source" / "collection.tsv", *options, "--out", self.out.with_suffix(".tsv"))
 
     def proof(self) -> str:
         """Of the words of every passage without their order: rotation keeps them."""
@@ -207,11 +212,11 @@ class Bm25:
 
 def bm25(name: str, passages: int, goals: Mapping[str, float], *, large: bool = False) -> Row:
     peers = {
-        "bm25s, its own Python": Peer("bm25s, its own Python", "bm25", Side(f"{PEER}:Bm25s")),
-        "bm25s with numba": Peer("bm25s with numba", "bm25", Side(f"{PEER}:Bm25sNumba")),
-        "tantivy": Peer("tantivy", "bm25", Side(f"{PEER}:Tantivy"), bound=0.7),
-        "Lucene by pyserini": Peer("Lucene by pyserini", "lucene", Side(f"{PEER}:Pyserini"), bound=0.3),
-        "PISA": Peer("PISA", "pisa", Side(f"{PEER}:Pisa"), bound=0.7),
+        "bm25s, its own Python": Peer("bm25s, its own Python", "bm25", Side(f"{PEER}:Bm25s", {"depth": 1000})),
+        "bm25s with numba": Peer("bm25s with numba", "bm25", Side(f"{PEER}:Bm25sNumba", {"depth": 1000})),
+        "tantivy": Peer("tantivy", "bm25", Side(f"{PEER}:Tantivy", {"depth": 1000}), bound=0.7),
+        "Lucene by pyserini": Peer("Lucene by pyserini", "lucene", Side(f"{PEER}:Pyserini", {"depth": 1000}), bound=0.3),
+        "PISA": Peer("PISA", "pisa", Side(f"{PEER}:Pisa", {"depth": 1000}), bound=0.7),
     }
     told = tuple(Peer(p.name, p.environment, p.side, goals.get(name), p.bound) for name, p in peers.items())
     return Row(
@@ -279,7 +284,7 @@ ROWS = (
         f"{LOOKUPS:,} texts by random ids of 200,000 passages",
         "LookUp",
         (
-            Peer("sqlite, by its primary key", "plain", Side(f"{PEER}:SqliteLookUp"), goal=5.0),
+            Peer("sqlite, by its primary key", "plain", Side(f"{PEER}:SqliteLookUp"), goal=1.0),
             Peer("a dict in memory", "plain", Side(f"{PEER}:DictLookUp")),
         ),
         corpus(200_000),

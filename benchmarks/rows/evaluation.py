@@ -102,7 +102,7 @@ ROWS = (
         work="reading 50 runs × 50 queries × 1,000",
         ours=Side("rows.evaluation:Reading"),
         peers=(
-            Peer("ir_measures", "evaluation", Side(f"{PEER}:IrReading"), goal=1.5),
+            Peer("ir_measures", "evaluation", Side(f"{PEER}:IrReading"), goal=1.0),
             Peer("a plain loop into dicts", "plain", Side(f"{PEER}:LoopReading"), goal=1.0),
         ),
         inputs=inputs,
