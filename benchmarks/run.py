@@ -53,8 +53,9 @@ def main(arguments: list[str] | None = None) -> int:
         )
         with alone(given.out):
             results = measure_all(_chosen(given.rows), run, places, given.out)
-    lost = [f"{name}: {why}" for name, why in results.failed.items()]
-    lost += [f"{row.row}: {why}" for row in results.rows.values() for why in row.failed.values()]
+    chosen = {row.name for row in _chosen(given.rows)}
+    lost = [f"{name}: {why}" for name, why in results.failed.items() if name in chosen]
+    lost += [f"{row.row}: {why}" for row in results.rows.values() if row.row in chosen for why in row.failed.values()]
     gate = worse(old, results) if old else []
     for line in [*(f"failed: {one}" for one in lost), *(f"worse: {one}" for one in gate)]:
         print(line, file=sys.stderr)

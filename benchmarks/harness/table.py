@@ -52,15 +52,28 @@ def table(results: Results, command: str) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
+def _work(row: Measured) -> str:
+    return row.work + " (quick: smaller inputs)" * row.settings.quick
+
+
 def _row_lines(row: Measured) -> Iterator[str]:
     own = statistics.median(row.ours.processor)
     for one in row.comparisons:
         goal = "–" if one.goal is None else f"≥ {one.goal:g}"
         agreement = "; ".join(f"{name} {value:.3g}" for name, value in one.agreement.items()) or "–"
-        cells = [row.work, one.against, f"{own:.3g}", _spread(one.processor), _spread(one.wall), goal, _answer(one), agreement]
+        cells = [
+            _work(row),
+            one.against,
+            f"{own:.3g}",
+            _spread(one.processor),
+            _spread(one.wall),
+            goal,
+            _answer(one),
+            agreement,
+        ]
         yield f"| {' | '.join(cells)} |"
     for name, why in row.failed.items():
-        yield f"| {row.work} | {name} | {own:.3g} | – | – | – | failed: {why.replace('|', '/')} | – |"
+        yield f"| {_work(row)} | {name} | {own:.3g} | – | – | – | failed: {why.replace('|', '/')} | – |"
 
 
 def _spread(one: Spread) -> str:
@@ -78,7 +91,7 @@ def _answer(one: Comparison) -> str:
 
 def _missed(results: Results) -> list[str]:
     found = [
-        f"- {row.work}, {one.against}: {_answer(one)}"
+        f"- {_work(row)}, {one.against}: {_answer(one)}"
         for row in results.rows.values()
         for one in row.comparisons
         if one.answer == "missed"

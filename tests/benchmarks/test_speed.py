@@ -235,7 +235,7 @@ def test_a_row_from_end_to_end(sides, tmp_path, monkeypatch):
     assert read_results(out) == results
     assert isinstance(results, Results)
     page = table(results, "command")
-    assert "| spinning | slow |" in page
+    assert "| spinning (quick: smaller inputs) | slow |" in page
     assert "failed: other: not the same work" in page
 
     # what stands is kept, unless a peer failed; and shares of a limit are of its operations
