@@ -8,7 +8,7 @@
 
 Every row names its work, our side, its peers and the goal (``benchmarks/rows``). Peers run in environments of their own, made of ``benchmarks/peers/*.txt`` when
 they are first needed. Rows that stand in ``--out`` with the same commit and settings are kept, so a run that was stopped goes on. Exit code 1: something
-failed, or (with --against) a ratio got worse beyond both intervals, by processor seconds.
+failed, or (with --against) a ratio got worse beyond both intervals.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness.gate import worse
+from harness.gate import not_compared, worse
 from harness.machine import commit_of, this_machine
 from harness.measure import Places, measure
 from harness.records import Measured, Row, RunSettings
@@ -57,6 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
     lost = [f"{name}: {why}" for name, why in results.failed.items() if name in chosen]
     lost += [f"{row.row}: {why}" for row in results.rows.values() if row.row in chosen for why in row.failed.values()]
     gate = worse(old, results) if old else []
+    for line in not_compared(old, results) if old else []:
+        print(f"not compared: {line}", file=sys.stderr)
     for line in [*(f"failed: {one}" for one in lost), *(f"worse: {one}" for one in gate)]:
         print(line, file=sys.stderr)
     return 1 if lost or gate else 0

@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from harness.records import Comparison, Measured
 from harness.results import Results
 
-__all__ = ["worse"]
+__all__ = ["not_compared", "worse"]
 
 
 def worse(old: Results, new: Results) -> list[str]:
     """What got worse beyond both intervals, a line each: a ratio's whole interval lies below its old one, or the row or peer has failed since.
 
-    Rows that were not measured again are not looked at.
+    By processor seconds or on the clock.
     """
     lines = [f"{name}: measured before; now {new.failed[name]}" for name in old.rows if name in new.failed]
+    skipped = {name for name, _ in _apart(old, new)}
     for name, before in old.rows.items():
-        if name in new.rows:
+        if name in new.rows and name not in skipped:
             lines += _worse_row(before, new.rows[name])
     return lines
+
+
+def not_compared(old: Results, new: Results) -> list[str]:
+    """The rows of which the gate says nothing, and why, a line each."""
+    return [f"{name}: {why}" for name, why in _apart(old, new)]
+
+
+def _apart(old: Results, new: Results) -> Iterator[tuple[str, str]]:
+    for name, before in old.rows.items():
+        after = new.rows.get(name)
+        if after is None:
+            if name not in new.failed:
+                yield name, "not measured again"
+        elif old.machine != new.machine:
+            yield name, "measured on another machine"
+        elif (before.settings.quick, before.settings.threads) != (after.settings.quick, after.settings.threads):
+            yield name, "measured with other threads or other inputs"
 
 
 def _worse_row(old: Measured, new: Measured) -> list[str]:
@@ -33,8 +53,9 @@ def _worse_row(old: Measured, new: Measured) -> list[str]:
 
 
 def _worse_ratio(row: str, old: Comparison, new: Comparison) -> list[str]:
-    before, after = old.processor, new.processor
-    if after.high >= before.low:
-        return []
-    was, now = (f"{one.median:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in (before, after))
-    return [f"{row} against {old.against}: was {was}, is {now} by processor seconds"]
+    lines = []
+    for before, after, clock in ((old.processor, new.processor, "by processor seconds"), (old.wall, new.wall, "on the clock")):
+        if after.high < before.low:
+            was, now = (f"{one.median:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in (before, after))
+            lines.append(f"{row} against {old.against}: was {was}, is {now} {clock}")
+    return lines

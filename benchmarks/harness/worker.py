@@ -20,11 +20,34 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+TICKS = os.sysconf("SC_CLK_TCK")
+
 
 def processor_seconds() -> float:
-    """Of this process, all its threads, and all children that it has waited for."""
+    """Of this process with all its threads, of all children that it has waited for, and of all that still run (a pool's workers, say)."""
     spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in spent)
+    return sum(one.ru_utime + one.ru_stime for one in spent) + sum(map(_spent, _descendants(os.getpid())))
+
+
+def _descendants(pid: int) -> list[int]:
+    """The processes below one that run now; none where the system has no /proc."""
+    found: list[int] = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split():
+                found += [int(child), *_descendants(int(child))]
+    except OSError:  # it has ended
+        pass
+    return found
+
+
+def _spent(pid: int) -> float:
+    """Processor seconds of a process and of the children that it has waited for."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / TICKS
 
 
 def versions(packages: Any) -> dict[str, str]:

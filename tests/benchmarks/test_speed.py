@@ -94,7 +94,7 @@ def test_agreement():
 # -- processes ----------------------------------------------------------------------------------------
 
 SIDES = """
-import os, sys, time
+import os, subprocess, sys, time
 
 
 class Work:
@@ -112,6 +112,10 @@ class Work:
             time.sleep(60)
         if self.settings.get("broken") == "die":
             os._exit(7)
+        if self.settings.get("children"):  # that still run when the clock is read
+            code = "import time; any(time.process_time() > 0.2 for _ in iter(int, 1)); print(flush=True); time.sleep(60)"
+            subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE).stdout.readline()
+            return
         ended = time.process_time() + self.settings.get("seconds", 0.01)
         while time.process_time() < ended:
             pass
@@ -152,6 +156,14 @@ def test_a_side_says_what_a_run_took(sides, tmp_path):
         assert side.proof() == [1, 2]
     assert side.process.poll() is not None
     assert "a library says something" in (tmp_path / "log" / "peer.txt").read_text()
+
+
+def test_children_that_still_run_are_counted(sides, tmp_path):
+    from harness.records import Side
+
+    with process(tmp_path) as side:
+        side.prepare(Side(sides, {"children": True}), {})
+        assert side.run()[1] >= 0.2
 
 
 @pytest.mark.parametrize(
@@ -278,12 +290,25 @@ def test_the_gate_compares_intervals():
     old = results_of(1.4, 1.6)
     assert worse(old, results_of(1.3, 1.41)) == []
     assert worse(old, results_of(1.7, 1.9)) == []
-    assert worse(old, results_of(1.0, 1.2)) == [
-        "row against peer: was 1.50 [1.40, 1.60], is 1.10 [1.00, 1.20] by processor seconds"
-    ]
+    told = "row against peer: was 1.50 [1.40, 1.60], is 1.10 [1.00, 1.20]"
+    assert worse(old, results_of(1.0, 1.2)) == [f"{told} by processor seconds", f"{told} on the clock"]
     assert worse(old, results_of(0, 0, failed="peer: hung")) == ["row against peer: measured before; now peer: hung"]
     assert worse(old, results_of(0, 0, lost=True)) == ["row: measured before; now it broke"]
     assert worse(results_of(1.0, 1.2), old) == []
+
+
+def test_the_gate_says_what_it_leaves_out():
+    from harness.gate import not_compared, worse
+    from harness.records import RunSettings
+
+    old, new = results_of(1.4, 1.6), results_of(1.0, 1.2)
+    assert not_compared(old, new) == []
+    other = dataclasses.replace(new.rows["row"], settings=RunSettings(9, 2, True))
+    new.rows["row"] = other
+    assert worse(old, new) == []
+    assert not_compared(old, new) == ["row: measured with other threads or other inputs"]
+    new.rows.clear()
+    assert not_compared(old, new) == ["row: not measured again"]
 
 
 def test_the_commands_exit_code(tmp_path):
