@@ -84,6 +84,7 @@ def measure_all(rows: list[Row], run: RunSettings, places: Places, out: Path) ->
             results.rows.pop(row.name, None)
             results.failed[row.name] = str(error).partition("; its messages")[0]
             print(f"{row.name}: {error}", file=sys.stderr, flush=True)
+        results.rows = {one.name: results.rows[one.name] for one in (*ROWS, *rows) if one.name in results.rows}
         write_results(results, out)
     return results
 
