@@ -80,9 +80,9 @@ def measure_all(rows: list[Row], run: RunSettings, places: Places, out: Path) ->
             results.rows[row.name] = found = measure(row, run, places)
             told = ", ".join(f"{one.processor.median:.2f} ({one.answer}) {one.against}" for one in found.comparisons)
             print(f"{row.name}, {found.seconds:.0f} s: {told}", flush=True)
-        except (SideFailed, OSError) as error:
+        except SideFailed as error:
             results.rows.pop(row.name, None)
-            results.failed[row.name] = str(error).partition("; its messages")[0]
+            results.failed[row.name] = error.kept
             print(f"{row.name}: {error}", file=sys.stderr, flush=True)
         results.rows = {one.name: results.rows[one.name] for one in (*ROWS, *rows) if one.name in results.rows}
         write_results(results, out)

@@ -162,7 +162,7 @@ def _proof(one: _Running, failed: dict[str, str], row: str) -> Any:
 def _told(error: SideFailed, row: str) -> str:
     """Print what failed; return it without the place of its messages."""
     print(error, file=sys.stderr, flush=True)
-    return str(error).partition("; its messages")[0].removeprefix(f"{row}: ")
+    return error.kept.removeprefix(f"{row}: ")
 
 
 def _samples(found: Sequence[tuple[float, float]]) -> Samples:

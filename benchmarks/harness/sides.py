@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -23,8 +24,16 @@ PREPARING, RUNNING = 1800.0, 900.0  # seconds that a side may take to prepare, a
 THREAD_NAMES = ("OMP", "MKL", "OPENBLAS", "NUMBA", "RAYON", "NUMEXPR")
 
 
+_PLACE = re.compile(r"(?:/[\w.+@-]+)+/")
+
+
 class SideFailed(Exception):
     """A side that ended, failed or hung; its text is one line."""
+
+    @property
+    def kept(self) -> str:
+        """What results keep of it: without places on this machine."""
+        return _PLACE.sub("FOLDER/", str(self).partition("; its messages")[0])
 
 
 class SideProcess:

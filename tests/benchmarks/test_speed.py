@@ -187,6 +187,13 @@ def test_a_peer_that_fails_is_one_clear_line(sides, tmp_path, broken, message):
         work()
 
 
+def test_what_is_kept_of_a_failure_names_no_place():
+    from harness.sides import SideFailed
+
+    error = SideFailed("row: peer: no file '/home/me/data/a.json', in a run; its messages: /tmp/log.txt")
+    assert error.kept == "row: peer: no file 'FOLDER/a.json', in a run"
+
+
 def test_an_environment_is_asked_for(tmp_path):
     from harness.environments import python_of
     from harness.records import OURS
