@@ -54,7 +54,7 @@ def measure(row: Row, run: RunSettings, places: Places) -> Measured:
     began, load = time.perf_counter(), os.getloadavg()[0]
     folder = places.data / ("quick" if run.quick else "full")
     folder.mkdir(parents=True, exist_ok=True)
-    settings = {**row.inputs(folder, run.quick), "threads": run.threads, "folder": str(folder)}
+    settings = {**_inputs(row, folder, run), "threads": run.threads, "folder": str(folder)}
     failed: dict[str, str] = {}
     with ExitStack() as stack:
         start = _starter(stack, settings, run, places, row.name)
@@ -103,6 +103,15 @@ def measure(row: Row, run: RunSettings, places: Places) -> Measured:
         failed=failed,
         seconds=round(time.perf_counter() - began, 1),
     )
+
+
+def _inputs(row: Row, folder: Path, run: RunSettings) -> Mapping[str, Any]:
+    try:
+        return row.inputs(folder, run.quick)
+    except Exception as error:
+        raise SideFailed(
+            f"{row.name}: its inputs could not be made: {type(error).__name__}: {' '.join(str(error).split())}"
+        ) from error
 
 
 def _starter(

@@ -1,7 +1,7 @@
 """sentence-transformers on torch, ONNX Runtime and OpenVINO, each at the batch size that is best for it on a part of the texts."""
 
 import json
-import os
+import shutil
 import time
 from pathlib import Path
 
@@ -63,7 +63,8 @@ class Encoder:
 
         flags = Path("/proc/cpuinfo").read_text()
         kind = "avx512_vnni" if "avx512_vnni" in flags else "avx512" if "avx512f" in flags else "avx2"
-        place = Path(self.settings["folder"]) / f"{Path(checkpoint).name}-onnx-{kind}-{os.getpid()}"
+        place = Path(self.settings["folder"]) / f"{Path(checkpoint).name}-onnx-{kind}"
+        shutil.rmtree(place, ignore_errors=True)  # of an older checkpoint
         plain = self.made(checkpoint, "onnx", {"provider": "CPUExecutionProvider", "export": True})
         plain.save_pretrained(str(place))
         export_dynamic_quantized_onnx_model(plain, kind, str(place))
