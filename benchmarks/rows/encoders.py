@@ -47,7 +47,7 @@ class Rerank:
         from positionbias.ranking.config import RankingConfig
 
         torch.set_num_threads(settings["threads"])
-        self.model: Any = load_checkpoint(settings["checkpoint"]).ranker()
+        self.model: Any = load_checkpoint(settings["checkpoint"]).model
         self.config = RankingConfig(precision=settings["precision"])
         self.pairs = [tuple(pair) for pair in json.loads(Path(settings["texts"]).read_text("utf-8"))]
         read = (self.model.read_queries([q for q, _ in self.pairs]), self.model.read_passages([p for _, p in self.pairs]))
