@@ -33,10 +33,10 @@ def inputs(folder: Path, quick: bool) -> Settings:
 
 def listened(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Every pair that the audit has its model score."""
-    from positionbias.audit import systems
+    from positionbias.ranking import rerank
 
     pairs: list[tuple[str, str]] = []
-    plain = systems.rescore
+    plain = rerank.rescore
 
     def listening(model: Any, collection: Any, queries: Any, candidates: Any, **given: Any) -> Any:
         texts = {query.query_id: query.text for query in queries}
@@ -45,11 +45,11 @@ def listened(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
             pairs.extend((texts[query_id], passage) for passage in passages)
         return plain(model, collection, queries, candidates, **given)
 
-    systems.rescore = listening
+    rerank.rescore = listening
     try:
         audit(settings)
     finally:
-        systems.rescore = plain
+        rerank.rescore = plain
     return pairs
 
 
