@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -67,6 +68,8 @@ def measure(row: Row, run: RunSettings, places: Places) -> Measured:
                 others[peer.name] = start(peer.name, peer.environment, _sourced(peer, places))
             except SideFailed as error:
                 failed[peer.name] = _told(error, row.name)
+        if row.shared:
+            stack.enter_context(_busy(run.threads))
         rounds = {name: _take_turns(ours, other, run.rounds, failed, row.name) for name, other in others.items()}
         proofs = {
             one.name: _proof(one, failed, row.name) for one in (ours, *others.values(), *([expected] if expected else []))
@@ -103,6 +106,18 @@ def measure(row: Row, run: RunSettings, places: Places) -> Measured:
         failed=failed,
         seconds=round(time.perf_counter() - began, 1),
     )
+
+
+@contextmanager
+def _busy(count: int) -> Iterator[None]:
+    """Run so many processes that each would fill a core."""
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for one in others:
+            one.kill()
+            one.wait()
 
 
 def _inputs(row: Row, folder: Path, run: RunSettings) -> Mapping[str, Any]:

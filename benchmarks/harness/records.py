@@ -74,7 +74,7 @@ class Row:
     """A piece of work, ours and the peers', and what proves that both did the same.
 
     With a ``reference``, both sides are compared with its proof; without one, the peers with ours. ``apart`` of what ``compare`` returns may be at
-    most ``bound``, else the row fails: it would compare different work.
+    most ``bound``, else the row fails: it would compare different work. ``shared``: beside the turns run as many busy processes as threads.
     """
 
     name: str
@@ -87,6 +87,7 @@ class Row:
     limit: Limit | None = None
     reference: Side | None = None
     large: bool = False  # measured only where it is named
+    shared: bool = False
 
 
 @dataclass(frozen=True)

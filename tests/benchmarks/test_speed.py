@@ -264,6 +264,18 @@ def test_a_row_from_end_to_end(sides, tmp_path, monkeypatch):
     assert [one.against for one in first.comparisons] == ["slow", harness.measure.LIMIT]
 
 
+def test_a_shared_row_runs_beside_busy_processes(sides, tmp_path):
+    import psutil
+    from harness.measure import Places, measure
+    from harness.records import RunSettings
+
+    row = made_row(sides, made_peer(sides, "peer", seconds=0.1), shared=True)
+    before = {child.pid for child in psutil.Process().children()}
+    found = measure(row, RunSettings(3, 2, True), Places(tmp_path / "data", None, None, tmp_path / "logs"))
+    assert found.comparisons[0].processor.median > 1
+    assert {child.pid for child in psutil.Process().children()} <= before
+
+
 def test_ours_must_reach_its_reference(sides, tmp_path):
     from harness.measure import Places, measure
     from harness.records import RunSettings, Side
