@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from benchmark_numbers import Cell, Row, find, rows, told
+from speed_tables import peers, speed
 
 from positionbias.core.formatting import count, decimal
 from positionbias.leakage.thresholds import KNOWN
@@ -423,63 +424,6 @@ def _number(cell: Cell) -> float:
     return cell
 
 
-# README.md
-
-
-def peers() -> list[str]:
-    """Rates beside those of a peer, in short; ``docs/results.md`` has them with what they were measured on."""
-    debias = {told(row[""]): told(row["MB/s"]) for row in rows("debias_speed", "MB/s")}
-    pairs = rows("rerank_pairs", "pairs/s, median")
-    theirs = next(row for row in pairs if str(row[""]).startswith("sentence-transformers"))
-    colbert = {told(row["way"]): told(row["pairs/s"]) for row in rows("colbert_rerank", "way")}
-    step = {(told(row["precision"]), told(row["model"])): told(row["s/step"], ".2f") for row in rows("tk_step", "s/step")}
-    search = {told(row["search"]): told(row["queries/s by processor time"]) for row in rows("dense_ann", "search")}
-    bm25 = {
-        told(row["backend"]): told(row["queries/s, again"])
-        for row in rows("bm25_backends", "queries/s, again")
-        if row["workers"] == 1
-    }
-    lines = [
-        [
-            "rotate 3.1 GB of passages, two workers",
-            f"{debias['debias, whitespace words, 2 workers']} MB/s",
-            f"{debias['cat FILE > FILE2']} MB/s",
-            "`cat FILE > FILE2`",
-        ],
-        [
-            "re-rank by BERT_CAT (MiniLM, float32)",
-            f"{told(find(pairs, {'': 'ours'})['pairs/s, median'])} pairs/s",
-            f"{told(theirs['pairs/s, median'])} pairs/s",
-            "sentence-transformers `CrossEncoder`",
-        ],
-        [
-            "re-rank by ColBERT (MiniLM, float32)",
-            f"{colbert['once each']} pairs/s",
-            f"{colbert['sentence-transformers']} pairs/s",
-            "sentence-transformers `MultiVectorEncoder`",
-        ],
-        [
-            "train TK, a step of 32 pairs",
-            f"{step['float32', 'TK']} s",
-            f"{step['float32', 'plain']} s",
-            "the same layers over a padded batch",
-        ],
-        [
-            "search 1 M vectors × 384 exactly",
-            f"{search['exact, `--index exact`']} queries/s",
-            f"{search['exact, faiss IndexFlatIP in float32']} queries/s",
-            "faiss, flat",
-        ],
-        [
-            "search 8.8 M passages by BM25, top 1,000",
-            f"{bm25['bm25s']} queries/s",
-            f"{bm25['lucene']} queries/s",
-            "Lucene (`--backend lucene`)",
-        ],
-    ]
-    return _table(["work", "positionbias", "peer", "which peer"], lines)
-
-
 # docs/results.md
 
 
@@ -539,14 +483,9 @@ def _both(found: Sequence[Row], head: str) -> str:
 
 def model_speed() -> list[str]:
     """Steps with models, each beside a peer of the same run."""
-    pairs = rows("rerank_pairs", "pairs/s, median")
-    ours, linear = (find(pairs, {"": name}) for name in ("ours", "ours, PyTorch's linear layers"))
-    peer = next(row for row in pairs if str(row[""]).startswith("sentence-transformers"))
-    step = {(told(row["precision"]), told(row["model"])): told(row["s/step"], ".2f") for row in rows("tk_step", "s/step")}
     once = rows("rerank_cached", "once each, s")
     memory = [told(row["beyond these, MB"]) for row in rows("corpus_memory", "beyond these, MB")]
     depths = {told(row["way"]): told(row["processor, s"]) for row in rows("depth_tuning", "way")}
-    colbert = {told(row["way"]): row for row in rows("colbert_rerank", "way")}
     clicks = {told(row[""]): row for row in rows("clicks_sampling", "processor seconds")}
     whole, loop = (clicks[f"{name}, worked out"] for name in ("posbias trainset clicks", "plain loop"))
     search = {told(row["search"]): row for row in rows("dense_ann", "search")}
@@ -555,17 +494,6 @@ def model_speed() -> list[str]:
     by_processor = "queries/s by processor time"
     exact = told(search["exact, `--index exact`"][by_processor])
     lines = [
-        [
-            "BERT_CAT re-ranking, 2,000 SQuAD pairs, MiniLM, float32",
-            f"{told(ours['pairs/s, median'])} pairs/s, the same scores to {_number(ours['largest difference in score']):.0e}",
-            f"{told(peer['pairs/s, median'])} (sentence-transformers' `CrossEncoder` at its best batch size); {told(linear['pairs/s, median'])} by ours with PyTorch's own "
-            "linear layers: most of the gain is oneDNN's matrix product in place of MKL's, which is slow on this AMD processor",
-        ],
-        [
-            "TK training step, SQuAD, 32 pairs",
-            f"{step['float32', 'TK']} s float32, {step['bfloat16', 'TK']} s bfloat16",
-            f"{step['float32', 'plain']} and {step['bfloat16', 'plain']} s, the same layers over a padded batch",
-        ],
         [
             "TK and BERT_DOT re-ranking, 10,570 questions × 30",
             f"{' and '.join(told(row['once each, s']) for row in once)} s",
@@ -580,12 +508,6 @@ def model_speed() -> list[str]:
             "depth tuning, 6,980 × 1,000 candidates, every depth",
             f"{depths['one pass, re-ranked in this process']} s of processor time, {depths['one pass, read from files of their own']} where the two runs come from separate files",
             "– (equal to ir_measures at every depth of a sample)",
-        ],
-        [
-            "ColBERT re-ranking, 300 SQuAD questions × 30, MiniLM, float32",
-            f"{told(colbert['once each']['pairs/s'])} pairs/s, each passage encoded once",
-            f"{told(colbert['sentence-transformers']['pairs/s'])} (sentence-transformers' `MultiVectorEncoder`, the same scores to "
-            f"{_number(colbert['sentence-transformers']['largest difference in score from the first']):.0e}), {told(colbert['query by query']['pairs/s'])} query by query",
         ],
         [
             "training triples of clicks: 685,649 queries × 500 candidates (343 million lines), 10 of 21.8 million triples kept",
@@ -625,6 +547,7 @@ BENCHMARK_TABLES: Mapping[str, Callable[[], list[str]]] = {
     "peers": peers,
     "pool_groups": pool_groups,
     "pool_verdict": pool_verdict,
+    "speed": speed,
     "suspect_planted": suspect_planted,
     "suspect_queries": suspect_queries,
     "suspect_rates": suspect_rates,

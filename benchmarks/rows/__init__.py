@@ -1,0 +1,1 @@
+"""The rows of the speed table: our side of each, its inputs, and against what it is measured."""

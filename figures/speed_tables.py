@@ -1,0 +1,72 @@
+"""The tables of speed beside peers in README and docs, made of ``benchmarks/results/speed.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.formatting import decimal
+
+__all__ = ["KEPT", "peers", "speed"]
+
+KEPT = Path(__file__).parents[1] / "benchmarks" / "results" / "speed.json"
+LIMIT = "the machine's limit"
+CHOSEN = (  # of README: what users choose between; docs have all
+    "rerank_f32",
+    "rerank_bf16",
+    "rerank_int8",
+    "encode_f32",
+    "encode_bf16",
+    "rerank_colbert",
+    "audit",
+    "train_bert_cat",
+    "train_tk_f32",
+    "search_200k",
+    "bm25_50k",
+    "evaluate",
+    "lookups",
+)
+
+Row = Mapping[str, Any]
+
+
+def peers() -> list[str]:
+    """Each chosen row beside its fastest peer, with the others behind it."""
+    lines = ["| work | fastest peer | our speed over its | the others |", "|---|---|---:|---|"]
+    for row in _rows(CHOSEN):
+        first, *others = sorted(_beside(row), key=lambda one: float(one["processor"]["median"]))
+        rest = ", ".join(f"{one['against']} {decimal(one['processor']['median'], 2)}" for one in others)
+        lines.append(f"| {_work(row)} | {first['against']} | {_ratio(first)} | {rest or '–'} |")
+    return lines
+
+
+def speed() -> list[str]:
+    """All rows, with goals and shares of what the machine multiplies."""
+    lines = ["| work | against | processor seconds: ratio | on the clock | goal | answer |", "|---|---|---:|---:|---:|---|"]
+    for row in _rows():
+        for one in row["comparisons"]:
+            goal = "–" if one["goal"] is None else f"≥ {one['goal']:g}"
+            clock = decimal(one["wall"]["median"], 2)
+            lines.append(f"| {_work(row)} | {one['against']} | {_ratio(one)} | {clock} | {goal} | {one['answer']} |")
+    return lines
+
+
+def _rows(names: tuple[str, ...] = ()) -> Iterator[Row]:
+    """The rows that were measured and have a peer, in the order of names."""
+    found = json.loads(KEPT.read_text("utf-8"))["rows"]
+    return (found[name] for name in names or found if name in found and _beside(found[name]))
+
+
+def _beside(row: Row) -> list[Row]:
+    return [one for one in row["comparisons"] if one["against"] != LIMIT]
+
+
+def _work(row: Row) -> str:
+    return row["work"] + (" (on smaller inputs)" if row["settings"]["quick"] else "")
+
+
+def _ratio(one: Row) -> str:
+    median, low, high = (decimal(one["processor"][end], 2) for end in ("median", "low", "high"))
+    return f"{median} [{low}, {high}]"
