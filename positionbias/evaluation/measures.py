@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from positionbias.core.closest import closest
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.json_text import Json
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
-from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
+from positionbias.evaluation.bootstrap import Replicates, cluster_labels, replicated_means
 from positionbias.evaluation.by_ir_measures import by_ir_measures
 from positionbias.evaluation.judgements import Judgements
 from positionbias.evaluation.on_arrays import has_arrays, prepared
@@ -23,7 +24,7 @@ from positionbias.results.result import Result
 if TYPE_CHECKING:
     import ir_measures
 
-__all__ = ["JUDGED", "Evaluator", "canonical", "evaluate_run", "parse_measure", "per_query"]
+__all__ = ["JUDGED", "Evaluator", "canonical", "evaluate_run", "measured", "parse_measure", "per_query"]
 
 JUDGED = "Judged@10"  # the judged share of the first 10, at any grade
 # other spellings: of tables, papers and trec_eval; case and a cutoff as in ndcg_cut_10 are read as well
@@ -204,6 +205,13 @@ def per_query(
     return {name: dict(zip(evaluator.query_ids, column.tolist(), strict=True)) for name, column in values.items()}
 
 
+class Measured(NamedTuple):
+    """A result per measure, by run, and the replicate means of their columns: run by run, measure by measure."""
+
+    by_run: list[list[Result]]
+    replicates: Replicates | None
+
+
 def evaluate_run(
     run: Run,
     qrels: Iterable[Qrel],
@@ -223,36 +231,65 @@ def evaluate_run(
     Raises:
         InputError: a run without any judged query.
     """
-    qrels = list(qrels)
-    names = canonical(measures)
-    values = per_query(run, qrels, names, query_ids=query_ids)
-    judged = list(values[names[0]]) if names else []
-    without = sum(not (query_id in run and run[query_id].passage_ids) for query_id in judged)
+    evaluator = Evaluator(qrels, canonical(measures), query_ids)
+    return measured([run], evaluator, collection=collection, split=split, seed=seed, clusters=clusters).by_run[0]
+
+
+def measured(
+    runs: Sequence[Run],
+    evaluator: Evaluator,
+    *,
+    collection: str,
+    split: str,
+    seed: int,
+    clusters: Mapping[str, str] | None = None,
+) -> Measured:
+    """Return the results of ``evaluate_run`` for several runs; all are replicated by the same draws of clusters.
+
+    Raises:
+        InputError: a run without any judged query.
+    """
+    judged = evaluator.query_ids
+    notes = [_notes(run, judged) for run in runs]
+    columns = [evaluator.values(run) for run in runs]
+    labels = cluster_labels(clusters, judged)
+    shared = labels if labels and len(set(labels)) < len(labels) else ()
+    together = [column for of_run in columns for column in of_run.values()]
+    found = replicated_means(np.column_stack(together), labels, seed=seed) if together else None
+    by_run = []
+    for number, (run, noted, of_run) in enumerate(zip(runs, notes, columns, strict=True)):
+        results = []
+        for place, (name, column) in enumerate(of_run.items(), number * len(of_run)):
+            scores = column.tolist()
+            results.append(
+                Result(
+                    measure=name,
+                    collection=collection,
+                    split=split,
+                    system=run.name,
+                    seed=seed,
+                    value=sum(scores) / len(scores),
+                    interval=None if found is None else found.of(place).interval(lambda means: means[..., 0]),
+                    count=len(scores),
+                    payload=PerQuery(judged, scores, noted, shared),
+                )
+            )
+        by_run.append(results)
+    return Measured(by_run, found)
+
+
+def _notes(run: Run, judged: Sequence[str]) -> dict[str, Json]:
+    """Return the counts of queries that the run or the judgements lack.
+
+    Raises:
+        InputError: no judged query, or none with candidates.
+    """
+    if not judged:
+        raise InputError(f"run {run.name!r}: wanted judgements of its queries; found none; check the split or the qrels")
+    without = sum(not (query_id in run and len(run.numbers(query_id))) for query_id in judged)
     if without == len(judged):
         raise InputError(
             f"run {run.name!r}: wanted candidates for at least one of {len(judged):,} judged queries; found none; "
             "check that the run belongs to these judgements"
         )
-    notes = {
-        "queries without candidates": without,
-        "queries without judgements": len(set(run) - set(judged)),
-    }
-    labels = cluster_labels(clusters, judged)
-    shared = labels if labels and len(set(labels)) < len(labels) else ()
-    results = []
-    for name in names:
-        scores = [values[name][query_id] for query_id in judged]
-        results.append(
-            Result(
-                measure=name,
-                collection=collection,
-                split=split,
-                system=run.name,
-                seed=seed,
-                value=sum(scores) / len(scores),
-                interval=bootstrap_mean(scores, labels, seed=seed),
-                count=len(scores),
-                payload=PerQuery(judged, scores, notes, shared),
-            )
-        )
-    return results
+    return {"queries without candidates": without, "queries without judgements": len(set(run) - set(judged))}
