@@ -60,6 +60,14 @@ def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
     return out
 
 
+class _Numbers(dict[str, int]):
+    """Numbers of passage ids, in the order in which they are asked for."""
+
+    def __missing__(self, passage_id: str) -> int:
+        number = self[passage_id] = len(self)
+        return number
+
+
 _Scored = tuple[str, Sequence[str], Sequence[float] | np.ndarray]
 
 
@@ -100,12 +108,13 @@ class Run(Mapping[str, Ranking]):
         self.name = name
         self._vocabulary: list[str] = []
         self._index: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        numbers: dict[str, int] = {}
+        numbers = _Numbers()
         for query_id, passage_ids, scores in rankings:
             if query_id in self._index:
                 raise InputError(f"run {name!r}: wanted each query once; found query {query_id!r} twice; merge its lines")
             order, values = ranked(name, query_id, passage_ids, scores)
-            ids = np.fromiter((numbers.setdefault(passage_ids[i], len(numbers)) for i in order), np.int32, len(order))
+            in_order = map(passage_ids.__getitem__, order.tolist())
+            ids = np.fromiter(map(numbers.__getitem__, in_order), np.int32, len(order))
             self._index[query_id] = (ids, values)
         self._vocabulary = list(numbers)
 
