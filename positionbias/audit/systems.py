@@ -17,7 +17,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
-from positionbias.evaluation.measures import parse_measure, per_query
+from positionbias.evaluation.measures import per_query
 from positionbias.models.protocols import AnyRanker
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
@@ -59,15 +59,8 @@ class Task:
 
     def values(self, run: Run, measures: Sequence[str]) -> dict[str, np.ndarray]:
         """Return each measure's value of every audited query, ``(queries,)``; 0 without candidates."""
-        found = per_query(_as_deep_as(run, measures), self.qrels, measures, query_ids=self.query_ids)
+        found = per_query(run, self.qrels, measures, query_ids=self.query_ids)
         return {name: np.array([values[query_id] for query_id in self.query_ids]) for name, values in found.items()}
-
-
-def _as_deep_as(run: Run, measures: Sequence[str]) -> Run:
-    """Return the run down to the deepest cutoff of these measures."""
-    cutoffs = [parse_measure(name).params.get("cutoff") for name in measures]
-    depths = [cutoff for cutoff in cutoffs if isinstance(cutoff, int)]
-    return run.top(max(depths)) if len(depths) == len(cutoffs) else run
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,14 @@ class Ranking(NamedTuple):
 
 def order_by_score(passage_ids: Sequence[str], scores: np.ndarray) -> np.ndarray:
     """Return the indices in rank order: float32 score descending, then id descending."""
-    by_id = sorted(range(len(passage_ids)), key=passage_ids.__getitem__, reverse=True)
-    rounded = np.asarray(scores, dtype=np.float32)[by_id]
-    return np.asarray(by_id, dtype=np.int64)[np.argsort(-rounded, kind="stable")]
+    rounded = np.asarray(scores, dtype=np.float32)
+    order = np.argsort(-rounded, kind="stable")
+    in_order = rounded[order]
+    breaks = np.flatnonzero(np.append(True, in_order[1:] != in_order[:-1])[: len(order)])
+    ends = np.append(breaks[1:], len(order))
+    for start, end in zip(breaks[tied := ends - breaks > 1].tolist(), ends[tied].tolist(), strict=True):
+        order[start:end] = sorted(order[start:end].tolist(), key=passage_ids.__getitem__, reverse=True)
+    return order
 
 
 def ranked(

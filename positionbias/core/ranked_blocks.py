@@ -1,4 +1,4 @@
-"""The rankings of a block of a run, as columns or one by one; only rankings out of order are sorted."""
+"""The rankings of a block of a run, as columns or one by one."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ _FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)
 
 
 class Rankings(NamedTuple):
-    """Rankings as columns: query i has the passages and float32 scores from ``starts[i]`` to ``starts[i + 1]``, best first."""
+    """Rankings as columns: query i has the passages and float32 scores from ``starts[i]`` to ``starts[i + 1]``, best first; and the tags."""
 
     query_ids: list[str]
     starts: np.ndarray  # (queries + 1,)
     passage_ids: pa.StringArray
     scores: np.ndarray
+    tags: set[str]
 
 
 def rankings_of(block: Block) -> Iterator[Ranking]:
@@ -37,7 +38,7 @@ def rankings_of(block: Block) -> Iterator[Ranking]:
     Raises:
         InputError: as ``block_rankings``.
     """
-    query_ids, starts, column, scores = block_rankings(block)
+    query_ids, starts, column, scores, _ = block_rankings(block)
     passage_ids = column.to_numpy(zero_copy_only=False).tolist()
     for query_id, start, end in zip(query_ids, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         yield Ranking(query_id, passage_ids[start:end], scores[start:end])
@@ -51,20 +52,21 @@ def block_rankings(block: Block) -> Rankings:
     """
     import pyarrow as pa
 
-    query, passages, scores = block_columns(block)
-    starts = _starts(query)
-    query_ids = query.take(pa.array(starts[:-1])).to_pylist()
+    column, passages, scores, tags = block_columns(block)
+    starts = _starts(column)
+    query_ids = column.take(pa.array(starts[:-1])).to_pylist()
     with np.errstate(over="ignore"):  # ``ranked`` refuses overflow
         values = scores.astype(np.float32)
-    order, unsettled = np.arange(len(values)), _unsettled(starts, passages, values)
-    for place in unsettled:
+    query = np.repeat(np.arange(len(query_ids)), np.diff(starts))
+    for place in _doubtful(query, starts, passages, values):
         part = slice(starts[place], starts[place + 1])
         try:
-            own, values[part] = ranked(run_stem(Path(block.source)), query_ids[place], passages[part].to_pylist(), scores[part])
+            ranked(run_stem(Path(block.source)), query_ids[place], passages[part].to_pylist(), scores[part])
         except InputError as error:
             raise InputError(f"{block.source}: {error}") from error
-        order[part] = starts[place] + own
-    return Rankings(query_ids, starts, passages.take(pa.array(order)) if unsettled else passages, values)
+    if (order := _order(query, passages, values)) is not None:
+        passages, values = passages.take(pa.array(order)), values[order]
+    return Rankings(query_ids, starts, passages, values, tags)
 
 
 def _starts(query: pa.StringArray) -> np.ndarray:
@@ -76,17 +78,33 @@ def _starts(query: pa.StringArray) -> np.ndarray:
     return np.concatenate([[0], np.flatnonzero(changes) + 1, [len(query)]])
 
 
-def _unsettled(starts: np.ndarray, passages: pa.StringArray, values: np.ndarray) -> list[int]:
-    """Return the queries whose scores do not strictly fall, or that may repeat a passage."""
+def _doubtful(query: np.ndarray, starts: np.ndarray, passages: pa.StringArray, values: np.ndarray) -> list[int]:
+    """Return the queries that have a score that is not finite, or may repeat a passage."""
     hashes = _hashes(passages)
     for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         hashes[start:end].sort()
-    odd = np.append(True, ~(values[1:] < values[:-1]) | (hashes[1:] == hashes[:-1]))[: len(values)]
-    odd[starts[:-1]] = False
-    odd |= ~np.isfinite(values)
-    query = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    odd = ~np.isfinite(values)
+    odd[1:] |= (hashes[1:] == hashes[:-1]) & (query[1:] == query[:-1])
     found: list[int] = np.unique(query[odd]).tolist()
     return found
+
+
+def _order(query: np.ndarray, passages: pa.StringArray, values: np.ndarray) -> np.ndarray | None:
+    """Return the order of the lines: by query, score descending, then id descending; None if it is theirs."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    same = query[1:] == query[:-1]
+    if not (same & ~(values[1:] < values[:-1])).any():
+        return None
+    falling = not (same & (values[1:] > values[:-1])).any()
+    order = np.arange(len(values)) if falling else np.lexsort((-values, query))
+    ties = same & (values[order][1:] == values[order][:-1])
+    tied = np.flatnonzero(np.append(ties, False) | np.append(False, ties))
+    group = np.cumsum(np.append(True, ~ties))[tied]
+    by_id = pc.rank(passages.take(pa.array(order[tied])), sort_keys="descending", tiebreaker="dense").to_numpy()
+    order[tied] = order[tied][np.lexsort((by_id, group))]
+    return order
 
 
 def _hashes(strings: pa.StringArray) -> np.ndarray:

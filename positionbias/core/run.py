@@ -20,7 +20,7 @@ from positionbias.core.files import byte_writer
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.publish import atomic_file, recover
 from positionbias.core.rank_order import Ranking, order_by_score, ordered, ranked, run_stem, tag_of
-from positionbias.core.ranked_blocks import rankings_of
+from positionbias.core.ranked_blocks import Rankings, block_rankings, rankings_of
 from positionbias.core.run_blocks import WANTED, Line, parse_lines, run_blocks
 
 if TYPE_CHECKING:
@@ -58,6 +58,14 @@ def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
             if not out[index] < out[index - 1]:
                 out[index - 1] = np.nextafter(out[index], np.float32(np.inf))
     return out
+
+
+class _Numbers(dict[str, int]):
+    """Numbers of passage ids, in the order in which they are asked for."""
+
+    def __missing__(self, passage_id: str) -> int:
+        number = self[passage_id] = len(self)
+        return number
 
 
 _Scored = tuple[str, Sequence[str], Sequence[float] | np.ndarray]
@@ -100,12 +108,13 @@ class Run(Mapping[str, Ranking]):
         self.name = name
         self._vocabulary: list[str] = []
         self._index: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        numbers: dict[str, int] = {}
+        numbers = _Numbers()
         for query_id, passage_ids, scores in rankings:
             if query_id in self._index:
                 raise InputError(f"run {name!r}: wanted each query once; found query {query_id!r} twice; merge its lines")
             order, values = ranked(name, query_id, passage_ids, scores)
-            ids = np.fromiter((numbers.setdefault(passage_ids[i], len(numbers)) for i in order), np.int32, len(order))
+            in_order = map(passage_ids.__getitem__, order.tolist())
+            ids = np.fromiter(map(numbers.__getitem__, in_order), np.int32, len(order))
             self._index[query_id] = (ids, values)
         self._vocabulary = list(numbers)
 
@@ -172,6 +181,22 @@ class Run(Mapping[str, Ranking]):
             passages.append(identifier(passage_id, source))
             scores.append(score)
         return cls(name, ((query_id, passages, scores) for query_id, (passages, scores) in found.items()))
+
+    @classmethod
+    def _of_blocks(cls, name: str, blocks: Sequence[Rankings]) -> Run:
+        """Make a run of blocks of different queries."""
+        import pyarrow as pa
+
+        run = cls(name, ())
+        column = pa.concat_arrays([rankings.passage_ids.cast(pa.large_string()) for rankings in blocks]).dictionary_encode()
+        run._vocabulary = column.dictionary.to_numpy(zero_copy_only=False).tolist()
+        numbers, offset = column.indices.to_numpy(), 0
+        for rankings in blocks:
+            starts = (offset + rankings.starts).tolist()
+            for query_id, start, end in zip(rankings.query_ids, starts[:-1], starts[1:], strict=True):
+                run._index[query_id] = (numbers[start:end], rankings.scores[start - offset : end - offset])
+            offset = starts[-1]
+        return run
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return ``{query: {passage: score}}``, best first and strictly decreasing."""
@@ -304,6 +329,25 @@ def read_run(path: Path | str, name: str | None = None) -> Run:
     """
     path = Path(path)
     recover(path)
+    blocks: list[Rankings] = []
+    seen: set[str] = set()
+    for block in run_blocks(path):
+        blocks.append(rankings := block_rankings(block))
+        if len(set(rankings.query_ids)) < len(rankings.query_ids) or not seen.isdisjoint(rankings.query_ids):
+            return _read_apart(path, name)
+        seen.update(rankings.query_ids)
+    if not seen:
+        raise bad_input(path, wanted=WANTED, found="an empty file", do="check the path")
+    tags = set[str]().union(*(rankings.tags for rankings in blocks))
+    return Run._of_blocks(name or _tag(path, tags), blocks)
+
+
+def _tag(path: Path, tags: set[str]) -> str:
+    return next(iter(tags)) if len(tags) == 1 else run_stem(path)
+
+
+def _read_apart(path: Path, name: str | None) -> Run:
+    """Read a run in which the lines of some query lie apart."""
     found: dict[str, tuple[list[str], list[float]]] = {}
     tags: set[str] = set()
     for _, query_id, passage_id, score, tag in _lines(path):
@@ -311,9 +355,8 @@ def read_run(path: Path | str, name: str | None = None) -> Run:
         passages.append(passage_id)
         scores.append(score)
         tags.add(tag)
-    tag = name or (tags.pop() if len(tags) == 1 else run_stem(path))
     try:
-        return Run(tag, ((query_id, passages, scores) for query_id, (passages, scores) in found.items()))
+        return Run(name or _tag(path, tags), ((query_id, *pair) for query_id, pair in found.items()))
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 

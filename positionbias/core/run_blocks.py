@@ -33,11 +33,12 @@ _QUERY, _PASSAGE, _SCORE, _TAG, _WIDTH = 0, 2, 4, 5, 6
 
 
 class Columns(NamedTuple):
-    """The columns of a block's lines, in order; scores are float64."""
+    """The columns of a block's lines, in order; scores are float64. Of the tags it has each once."""
 
     query_ids: pa.StringArray
     passage_ids: pa.StringArray
     scores: np.ndarray
+    tags: set[str]
 
 
 def parse_lines(path: Path | str, lines: Iterable[tuple[int, str]]) -> Iterator[Line]:
@@ -165,7 +166,7 @@ def _parsed_columns(block: Block) -> Columns:
 
     lines = list(parse_lines(block.source, ((block.line_number(number), line) for number, line in block.lines())))
     query_ids, passage_ids = (pa.array([line[column] for line in lines], pa.string()) for column in (1, 2))
-    return Columns(query_ids, passage_ids, np.array([line[3] for line in lines], np.float64))
+    return Columns(query_ids, passage_ids, np.array([line[3] for line in lines], np.float64), {line[4] for line in lines})
 
 
 def _plain_columns(data: bytes) -> Columns | None:
@@ -183,7 +184,15 @@ def _plain_columns(data: bytes) -> Columns | None:
         return None
     if not np.isfinite(scores).all():
         return None
-    return Columns(_column(data, ends, _QUERY), _column(data, ends, _PASSAGE), scores)
+    return Columns(_column(data, ends, _QUERY), _column(data, ends, _PASSAGE), scores, _tags(data, ends))
+
+
+def _tags(data: bytes, ends: np.ndarray) -> set[str]:
+    start, end = int(ends[0, _SCORE]), int(ends[0, _TAG])
+    first = data[start:end]  # with the space or tab before it
+    if (data if data.endswith(b"\n") else data + b"\n").count(first + b"\n") == len(ends):
+        return {first[1:].decode()}
+    return set(_column(data, ends, _TAG).unique().to_pylist())
 
 
 def _ends(data: bytes) -> np.ndarray | None:

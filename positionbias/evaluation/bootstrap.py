@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -183,6 +183,10 @@ class Replicates:
     means: np.ndarray
     freedom: int | None
     method: str
+
+    def of(self, *columns: int) -> Replicates:
+        """Return those of these columns, in this order."""
+        return replace(self, whole=self.whole[[*columns]], means=self.means[:, [*columns]])
 
     def interval(self, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval:
         """Return the 95 % interval of a function of means ``(…, k)``."""

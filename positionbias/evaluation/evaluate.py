@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
-from positionbias.evaluation.measures import JUDGED, evaluate_run, parse_measure
+from positionbias.evaluation.bootstrap import Replicates
+from positionbias.evaluation.measures import JUDGED, Evaluator, canonical, measured, parse_measure
 from positionbias.evaluation.significance import CORRECTIONS, adjust, compare
 from positionbias.results.payloads import Comparison, PerQuery
 from positionbias.results.result import Result
 
-__all__ = ["check_run", "evaluate_runs", "judged_shares"]
+__all__ = ["Evaluated", "check_run", "evaluate_runs"]
 
 
 def check_run(run: Run, collection: Collection, split: str) -> None:
@@ -43,6 +45,13 @@ def check_run(run: Run, collection: Collection, split: str) -> None:
         )
 
 
+class Evaluated(NamedTuple):
+    """Results of runs on measures and of comparisons, and the judged shares J@k of their cutoffs."""
+
+    results: list[Result]
+    shares: list[Result]
+
+
 def evaluate_runs(
     runs: Sequence[Run],
     qrels: Sequence[Qrel],
@@ -53,28 +62,33 @@ def evaluate_runs(
     seed: int,
     clusters: Mapping[str, str] | None = None,
     corrections: Sequence[str] = CORRECTIONS,
-) -> list[Result]:
-    """Return a Result per run and measure, then one per later run and measure with its Comparison against the first run.
+) -> Evaluated:
+    """Return a Result per run and measure, then one per later run and measure with its Comparison against the first run; and judged shares.
 
-    p-values are corrected within a measure, for the number of runs compared with the first.
+    p-values are corrected within a measure, for the number of runs compared with the first. J@k of each run, for every cutoff k of ``measures`` (10 if
+    none has one), is the judged share of the first k passages, or of all if there are fewer; 0 for a judged query without candidates, as in ir_measures.
+    It is reported because measures count unjudged passages as not relevant. Cutoffs whose J@k is in ``measures`` are left out.
 
     Raises:
         InputError: a run without any judged query.
         SettingError: an unknown measure or correction.
     """
-    by_run = [
-        evaluate_run(run, qrels, measures, collection=collection, split=split, seed=seed, clusters=clusters) for run in runs
-    ]
-    results = [result for of_run in by_run for result in of_run]
-    for first, *others in zip(*by_run, strict=True):
-        family = [_against(first, other, clusters, seed) for other in others]
-        for other, comparison in zip(others, adjust(family, corrections), strict=True):
+    names = canonical(measures)
+    evaluator = Evaluator(qrels, (*names, *_shares(names)))
+    by_run, replicates = measured(runs, evaluator, collection=collection, split=split, seed=seed, clusters=clusters)
+    results = [result for of_run in by_run for result in of_run[: len(names)]]
+    for place, first in enumerate(by_run[0][: len(names)]):
+        family = [
+            _against(first, of_run[place], clusters, seed, replicates and replicates.of(place, number * len(of_run) + place))
+            for number, of_run in enumerate(by_run[1:], 1)
+        ]
+        for comparison in adjust(family, corrections):
             results.append(
                 Result(
                     measure=first.measure,
                     collection=collection,
                     split=split,
-                    system=other.system,
+                    system=comparison.candidate,
                     seed=seed,
                     value=comparison.difference,
                     interval=comparison.difference_interval,
@@ -82,38 +96,18 @@ def evaluate_runs(
                     payload=comparison,
                 )
             )
-    return results
+    return Evaluated(results, [result for of_run in by_run for result in of_run[len(names) :]])
 
 
-def judged_shares(
-    runs: Sequence[Run],
-    qrels: Sequence[Qrel],
-    measures: Sequence[str],
-    *,
-    collection: str,
-    split: str,
-    seed: int,
-    clusters: Mapping[str, str] | None = None,
-) -> list[Result]:
-    """Return J@k of each run for every cutoff k of ``measures`` (10 if none has one), a Result each (measure "Judged@k").
-
-    J@k is the judged share of the first k passages, or of all if there are fewer; 0 for a judged query without candidates, as in ir_measures.
-    It is reported because measures count unjudged passages as not relevant. Cutoffs whose J@k is in ``measures`` are left out.
-
-    Raises:
-        InputError: a run without any judged query.
-    """
-    parsed = [parse_measure(measure) for measure in measures]
-    cutoffs = sorted({measure.params["cutoff"] for measure in parsed if "cutoff" in measure.params})
-    asked = {str(measure) for measure in parsed}
-    names = [name for name in ([f"Judged@{k}" for k in cutoffs] or [JUDGED]) if name not in asked]
-    if not names:
-        return []
-    found = [evaluate_run(r, qrels, names, collection=collection, split=split, seed=seed, clusters=clusters) for r in runs]
-    return [result for results in found for result in results]
+def _shares(names: Sequence[str]) -> list[str]:
+    """Return the names of the judged shares beside these measures."""
+    cutoffs = sorted({cutoff for name in names if (cutoff := parse_measure(name).params.get("cutoff")) is not None})
+    return [name for name in ([f"Judged@{cutoff}" for cutoff in cutoffs] or [JUDGED]) if name not in names]
 
 
-def _against(first: Result, other: Result, clusters: Mapping[str, str] | None, seed: int) -> Comparison:
+def _against(
+    first: Result, other: Result, clusters: Mapping[str, str] | None, seed: int, replicates: Replicates | None
+) -> Comparison:
     return compare(
         _values(first),
         _values(other),
@@ -121,6 +115,7 @@ def _against(first: Result, other: Result, clusters: Mapping[str, str] | None, s
         clusters=clusters,
         seed=seed,
         notes={"axis": "baseline"},
+        replicates=replicates,
     )
 
 

@@ -1,28 +1,30 @@
-"""Compute measures with ir_measures (and pytrec_eval): trec_eval's definitions, on exactly our ranks.
-
-The evaluators read scores as float32 and break ties by their own rules, so they get minus the rank as score, which is
-strictly decreasing and exact.
-"""
+"""Parse the names of measures and compute them: trec_eval's definitions, on exactly our ranks."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from positionbias.core.closest import closest
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.records import HIGHEST_GRADE, Qrel
+from positionbias.core.json_text import Json
+from positionbias.core.records import Qrel
 from positionbias.core.run import Run
-from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
+from positionbias.evaluation.bootstrap import Replicates, cluster_labels, replicated_means
+from positionbias.evaluation.by_ir_measures import by_ir_measures
+from positionbias.evaluation.judgements import Judgements
+from positionbias.evaluation.on_arrays import has_arrays, prepared
 from positionbias.results.payloads import PerQuery
 from positionbias.results.result import Result
 
 if TYPE_CHECKING:
     import ir_measures
 
-__all__ = ["JUDGED", "canonical", "evaluate_run", "parse_measure", "per_query"]
+__all__ = ["JUDGED", "Evaluator", "canonical", "evaluate_run", "measured", "parse_measure", "per_query"]
 
 JUDGED = "Judged@10"  # the judged share of the first 10, at any grade
 # other spellings: of tables, papers and trec_eval; case and a cutoff as in ndcg_cut_10 are read as well
@@ -54,8 +56,6 @@ def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.M
     Raises:
         SettingError: no such measure, a setting it does not have, or the package to compute it is missing.
     """
-    import ir_measures
-
     match = _NAME.fullmatch(_TREC_EVAL.sub(r"\1@\2", name.strip()))
     kind = _kind(match["name"]) if match else None
     if match is None or kind is None:
@@ -76,7 +76,7 @@ def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.M
             f"-m: wanted settings of {match['name']}; found {name!r} ({_ADDRESS.sub('none', str(error)) or 'not readable'}); "
             f"write it as in nDCG@10, AP(rel=2) or RR(rel=2)@10"
         ) from error
-    if measure.NAME not in computed and not ir_measures.DefaultPipeline.supports(measure):
+    if measure.NAME not in computed and not _computable(measure):
         raise SettingError(
             f"-m: wanted a measure that can be computed here; found {name!r}; try one of {', '.join(_supported())}"
         )
@@ -126,6 +126,12 @@ def _check_range(setting: str, value: Any) -> None:
         raise ValueError(f"{setting} is a whole number")
 
 
+def _computable(measure: ir_measures.Measure) -> bool:
+    import ir_measures
+
+    return has_arrays(measure) or ir_measures.DefaultPipeline.supports(measure)
+
+
 def _supported() -> list[str]:
     """Return the measures that this installation computes, with a cutoff if they take one."""
     import ir_measures
@@ -135,12 +141,51 @@ def _supported() -> list[str]:
         at = 0.1 if kind.AT_PARAM == "recall" else 10
         for measure in (kind @ at, kind):
             try:
-                if ir_measures.DefaultPipeline.supports(measure):
+                if _computable(measure):
                     names.add(str(measure))
                     break
             except AssertionError:
                 continue
     return sorted(names, key=str.lower)
+
+
+class Evaluator:
+    """Measures prepared on judgements, for any number of runs; ``query_ids`` restricts the queries.
+
+    What is no measure of arrays (``evaluation.on_arrays``) is computed by ir_measures.
+
+    Raises:
+        InputError: a grade too high for the evaluators.
+        SettingError: an unknown measure.
+    """
+
+    def __init__(self, qrels: Iterable[Qrel], measures: Sequence[str], query_ids: Collection[str] | None = None) -> None:
+        self.judgements = Judgements(qrels, query_ids)
+        self._measures = {name: parse_measure(name) for name in measures}
+        on_arrays = {measure for measure in self._measures.values() if has_arrays(measure)}
+        self._prepared = {str(measure): prepared(measure, self.judgements) for measure in on_arrays}
+        cutoffs = [measure.params.get("cutoff") for measure in on_arrays]
+        self._depth = None if None in cutoffs else max(filter(None, cutoffs), default=0)
+        self._others = sorted(set(self._measures.values()) - on_arrays, key=str)
+
+    @property
+    def query_ids(self) -> list[str]:
+        """The judged queries, sorted."""
+        return self.judgements.query_ids
+
+    def values(self, run: Run) -> dict[str, np.ndarray]:
+        """Return each measure's values, ``(queries,)``; a judged query without candidates counts 0.
+
+        Raises:
+            InputError: no judged query.
+        """
+        if not self.query_ids:
+            raise InputError(f"run {run.name!r}: wanted judgements of its queries; found none; check the split or the qrels")
+        values = by_ir_measures(self._others, self.judgements, run) if self._others else {}
+        if self._prepared:
+            found = self.judgements.retrieved(run, self._depth)
+            values |= {name: measure(found) for name, measure in self._prepared.items()}
+        return {name: values[str(measure)] for name, measure in self._measures.items()}
 
 
 def per_query(
@@ -155,50 +200,16 @@ def per_query(
         InputError: no judged query, or a grade too high for the evaluators.
         SettingError: an unknown measure.
     """
-    import ir_measures
-
-    parsed = {name: parse_measure(name) for name in measures}
-    keep = None if query_ids is None else set(query_ids)
-    judged: dict[str, dict[str, int]] = {}
-    for qrel in qrels:
-        if keep is None or qrel.query_id in keep:
-            if abs(qrel.grade) > HIGHEST_GRADE:
-                raise InputError(
-                    f"run {run.name!r}: wanted grades up to {HIGHEST_GRADE:,}; found {qrel.grade:,} for query {qrel.query_id!r}; "
-                    "rescale the judgements"
-                )
-            judged.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.grade
-    if not judged:
-        raise InputError(f"run {run.name!r}: wanted judgements of its queries; found none; check the split or the qrels")
-    ranked = {
-        query_id: {passage_id: -float(rank) for rank, passage_id in enumerate(run[query_id].passage_ids, 1)}
-        for query_id in judged
-        if query_id in run and run[query_id].passage_ids
-    }
-    values: dict[str, dict[str, float]] = {str(measure): {} for measure in parsed.values()}
-    in_order = sorted(judged)
-    known_as = {query_id: query_id for query_id in judged}
-    if any(measure.NAME == "ERR" or measure.params.get("dcg") == "exp-log2" for measure in parsed.values()):
-        judged, ranked, known_as = _numbered(judged, ranked)
-    for found in ir_measures.iter_calc(list(set(parsed.values())), judged, ranked):
-        if found.query_id in known_as:  # Perl adds a mean over all queries
-            values[str(found.measure)][known_as[found.query_id]] = float(found.value)
-    return {name: {query_id: values[str(measure)][query_id] for query_id in in_order} for name, measure in parsed.items()}
+    evaluator = Evaluator(qrels, measures, query_ids)
+    values = evaluator.values(run)
+    return {name: dict(zip(evaluator.query_ids, column.tolist(), strict=True)) for name, column in values.items()}
 
 
-def _numbered(
-    judged: Mapping[str, Mapping[str, int]], ranked: Mapping[str, Mapping[str, float]]
-) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]], dict[str, str]]:
-    """Return both with numbers for ids, and the query ids by number, as Perl gets ids as lines of text."""
-    known_as = {str(number): query_id for number, query_id in enumerate(judged, 1)}
-    grades, scores = {}, {}
-    for number, query_id in known_as.items():
-        found = ranked.get(query_id, {})
-        names = {passage_id: str(n) for n, passage_id in enumerate({**judged[query_id], **found}, 1)}
-        grades[number] = {names[passage_id]: grade for passage_id, grade in judged[query_id].items()}
-        if found:
-            scores[number] = {names[passage_id]: score for passage_id, score in found.items()}
-    return grades, scores, known_as
+class Measured(NamedTuple):
+    """A result per measure, by run, and the replicate means of their columns: run by run, measure by measure."""
+
+    by_run: list[list[Result]]
+    replicates: Replicates | None
 
 
 def evaluate_run(
@@ -220,36 +231,65 @@ def evaluate_run(
     Raises:
         InputError: a run without any judged query.
     """
-    qrels = list(qrels)
-    names = canonical(measures)
-    values = per_query(run, qrels, names, query_ids=query_ids)
-    judged = list(values[names[0]]) if names else []
-    without = sum(not (query_id in run and run[query_id].passage_ids) for query_id in judged)
+    evaluator = Evaluator(qrels, canonical(measures), query_ids)
+    return measured([run], evaluator, collection=collection, split=split, seed=seed, clusters=clusters).by_run[0]
+
+
+def measured(
+    runs: Sequence[Run],
+    evaluator: Evaluator,
+    *,
+    collection: str,
+    split: str,
+    seed: int,
+    clusters: Mapping[str, str] | None = None,
+) -> Measured:
+    """Return the results of ``evaluate_run`` for several runs; all are replicated by the same draws of clusters.
+
+    Raises:
+        InputError: a run without any judged query.
+    """
+    judged = evaluator.query_ids
+    notes = [_notes(run, judged) for run in runs]
+    columns = [evaluator.values(run) for run in runs]
+    labels = cluster_labels(clusters, judged)
+    shared = labels if labels and len(set(labels)) < len(labels) else ()
+    together = [column for of_run in columns for column in of_run.values()]
+    found = replicated_means(np.column_stack(together), labels, seed=seed) if together else None
+    by_run = []
+    for number, (run, noted, of_run) in enumerate(zip(runs, notes, columns, strict=True)):
+        results = []
+        for place, (name, column) in enumerate(of_run.items(), number * len(of_run)):
+            scores = column.tolist()
+            results.append(
+                Result(
+                    measure=name,
+                    collection=collection,
+                    split=split,
+                    system=run.name,
+                    seed=seed,
+                    value=sum(scores) / len(scores),
+                    interval=None if found is None else found.of(place).interval(lambda means: means[..., 0]),
+                    count=len(scores),
+                    payload=PerQuery(judged, scores, noted, shared),
+                )
+            )
+        by_run.append(results)
+    return Measured(by_run, found)
+
+
+def _notes(run: Run, judged: Sequence[str]) -> dict[str, Json]:
+    """Return the counts of queries that the run or the judgements lack.
+
+    Raises:
+        InputError: no judged query, or none with candidates.
+    """
+    if not judged:
+        raise InputError(f"run {run.name!r}: wanted judgements of its queries; found none; check the split or the qrels")
+    without = sum(not (query_id in run and len(run.numbers(query_id))) for query_id in judged)
     if without == len(judged):
         raise InputError(
             f"run {run.name!r}: wanted candidates for at least one of {len(judged):,} judged queries; found none; "
             "check that the run belongs to these judgements"
         )
-    notes = {
-        "queries without candidates": without,
-        "queries without judgements": len(set(run) - set(judged)),
-    }
-    labels = cluster_labels(clusters, judged)
-    shared = labels if labels and len(set(labels)) < len(labels) else ()
-    results = []
-    for name in names:
-        scores = [values[name][query_id] for query_id in judged]
-        results.append(
-            Result(
-                measure=name,
-                collection=collection,
-                split=split,
-                system=run.name,
-                seed=seed,
-                value=sum(scores) / len(scores),
-                interval=bootstrap_mean(scores, labels, seed=seed),
-                count=len(scores),
-                payload=PerQuery(judged, scores, notes, shared),
-            )
-        )
-    return results
+    return {"queries without candidates": without, "queries without judgements": len(set(run) - set(judged))}

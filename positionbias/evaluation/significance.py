@@ -17,7 +17,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.interval import Interval
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.records import Qrel
-from positionbias.evaluation.bootstrap import RESAMPLES, cluster_labels, replicated_means
+from positionbias.evaluation.bootstrap import RESAMPLES, Replicates, cluster_labels, replicated_means
 from positionbias.evaluation.permutation import sign_flip_p
 from positionbias.results.payloads import Comparison
 
@@ -52,12 +52,13 @@ def compare(
     subset: str = "all queries",
     notes: JsonObject | None = None,
     resamples: int = RESAMPLES,
+    replicates: Replicates | None = None,
 ) -> Comparison:
     """Compare the candidate with the baseline on their common queries: difference, tests, effect size, intervals; ``names`` are in this order.
 
     Effect size is Cohen's d_z = mean(d) / sd(d), d = candidate − baseline per query, sd with n − 1. p and the intervals are over
     clusters of queries; the relative change's interval is that of the ratio, mean(d) / mean(baseline). Undefined figures are None,
-    and the notes give the reason. Wilcoxon drops zero differences (position-bias paper's test; scipy's ``wilcox``).
+    and the notes give the reason. ``replicates`` are the means of both over the same clusters, where they are there already. Wilcoxon drops zero differences (position-bias paper's test; scipy's ``wilcox``).
 
     Raises:
         InputError: no query in common.
@@ -76,7 +77,9 @@ def compare(
     tests = _tests(before, after, remarks)
     base, other = float(before.mean()), float(after.mean())
     labels = cluster_labels(clusters, queries)
-    difference_interval, relative_interval = _intervals(before, after, labels, seed, resamples, remarks)
+    if replicates is None:
+        replicates = replicated_means(np.column_stack([before, after]), labels, seed=seed, resamples=resamples)
+    difference_interval, relative_interval = _intervals(replicates, remarks)
     return Comparison(
         baseline=baseline_name,
         candidate=candidate_name,
@@ -125,16 +128,8 @@ def _tests(before: np.ndarray, after: np.ndarray, remarks: dict[str, Json]) -> _
     return _Tests(float(differences.mean() / differences.std(ddof=1)), ranks, t)
 
 
-def _intervals(
-    before: np.ndarray,
-    after: np.ndarray,
-    labels: Sequence[str] | None,
-    seed: int,
-    resamples: int,
-    remarks: dict[str, Json],
-) -> tuple[Interval | None, Interval | None]:
+def _intervals(found: Replicates | None, remarks: dict[str, Json]) -> tuple[Interval | None, Interval | None]:
     """Return the intervals of the difference and of the relative change, from the same resamples or the same jackknife."""
-    found = replicated_means(np.column_stack([before, after]), labels, seed=seed, resamples=resamples)
     if found is None:
         remarks["intervals"] = "undefined: fewer than two clusters of queries"
         return None, None

@@ -46,12 +46,18 @@ class StoredIds:
     def __init__(self, collection: Collection) -> None:
         self._chunks = _chunks(collection)
         self._starts = np.cumsum([0, *map(len, self._chunks)])
+        self._known = np.empty(self._starts[-1], object)  # a text that was asked for is one object, whose hash Python keeps
 
     def __len__(self) -> int:
         return int(self._starts[-1])
 
     def of(self, rows: np.ndarray) -> list[str]:
         """Return the ids of these rows, in the given order."""
-        at = np.searchsorted(self._starts, rows, side="right") - 1
-        within = rows - self._starts[at]
-        return [self._chunks[chunk][row].as_py() for chunk, row in zip(at.tolist(), within.tolist(), strict=True)]
+        new = rows[self._known[rows] == None]  # noqa: E711 (of each place)
+        at = np.searchsorted(self._starts, new, side="right") - 1
+        for chunk in np.flatnonzero(np.bincount(at)).tolist():
+            here = new[at == chunk]
+            column = self._chunks[chunk].take(pa.array(here - self._starts[chunk]))
+            self._known[here] = column.to_numpy(zero_copy_only=False)
+        ids: list[str] = self._known[rows].tolist()
+        return ids

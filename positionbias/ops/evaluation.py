@@ -170,12 +170,11 @@ def _measured(
     remarks: Mapping[str, list[str]],
 ) -> tuple[list[Result], list[Result]]:
     """Return the results of runs and of their comparisons with the first, with remarks; and the judged shares."""
-    from positionbias.evaluation.evaluate import evaluate_runs, judged_shares
+    from positionbias.evaluation.evaluate import evaluate_runs
 
     name, split, qrels, _ = judged
     measures, seed = measuring.measures, measuring.seed
-    results = evaluate_runs(runs, qrels, measures, collection=name, split=split, seed=seed, clusters=clusters)
-    shares = judged_shares(runs, qrels, measures, collection=name, split=split, seed=seed, clusters=clusters)
+    results, shares = evaluate_runs(runs, qrels, measures, collection=name, split=split, seed=seed, clusters=clusters)
     return [_with_remarks(result, remarks) for result in results], shares
 
 

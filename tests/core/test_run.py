@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, OutputExistsError
-from positionbias.core.run import Run, order_by_score, read_rankings, read_run, strictly_decreasing, write_run
+from positionbias.core.run import Run, _read_apart, order_by_score, read_rankings, read_run, strictly_decreasing, write_run
 
 ids = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1, max_size=6)
 scores = st.floats(-(2.0**100), 2.0**100, width=32) | st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-12])
@@ -174,9 +174,7 @@ def test_a_cut_archive_is_one_line(tmp_path: Path, compress) -> None:
     whole = compress("".join(f"q Q0 p{n * 7919 % 100003} {n} {9e9 - n} x\n" for n in range(20_000)).encode())
     for length in (len(whole) // 2, len(whole) - 3):
         (tmp_path / "cut.run.gz").write_bytes(whole[:length])
-        with pytest.raises(
-            InputError, match=r"cut.run.gz: wanted a compressed file, whole; found Compressed file ended before"
-        ):
+        with pytest.raises(InputError, match=r"cut.run.gz: wanted a TREC run, whole; found Compressed file ended before"):
             read_run(tmp_path / "cut.run.gz")
 
 
@@ -184,7 +182,7 @@ def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
     whole = bytearray(gzip.compress("".join(f"q Q0 p{n * 7919 % 100003} {n} {9e9 - n} x\n" for n in range(20_000)).encode()))
     whole[1000:1100] = bytes(byte ^ 0xFF for byte in whole[1000:1100])
     (tmp_path / "r.gz").write_bytes(whole)
-    with pytest.raises(InputError, match=r"r.gz: wanted a compressed file.*fetch the file again|r.gz:\d+: wanted"):
+    with pytest.raises(InputError, match=r"r.gz: wanted a TREC run.*fetch the file again|r.gz:\d+: wanted"):
         read_run(tmp_path / "r.gz")
 
 
@@ -234,3 +232,32 @@ def test_a_run_that_is_no_deeper_is_itself() -> None:
     run = Run("bm25", [("q1", ["a", "b"], [3.0, 2.0])])
     assert run.top(2) is run
     assert run.top(1).passage_ids == ["a"]
+
+
+def test_ties_and_disorder_are_ranked_as_line_by_line(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    ids = ["9", "10", "a", "B", "é", "日本", "ﬀ", "\U0001f600", *(f"p{n}" for n in range(40))]
+    lines = []
+    for query in range(30):
+        passages = rng.permutation(ids)[: rng.integers(1, len(ids))]
+        scores = (
+            rng.choice([0.0, -0.0, 1.0, 1 + 1e-8, 2.5, -3e38], len(passages))
+            if query % 3
+            else -np.arange(len(passages), dtype=float)
+        )
+        lines += [f"q{query} Q0 {p} 1 {score!r} t{query % 2}\n" for p, score in zip(passages, scores.tolist(), strict=True)]
+    (tmp_path / "r.run").write_text("".join(lines), encoding="utf-8")
+    found, expected = read_run(tmp_path / "r.run"), _read_apart(tmp_path / "r.run", None)
+    assert (found.name, list(found), found.passage_ids) == ("r", list(expected), expected.passage_ids)
+    for query_id in expected:
+        assert found[query_id].passage_ids == expected[query_id].passage_ids
+        assert found[query_id].scores.tolist() == expected[query_id].scores.tolist()
+
+
+def test_a_query_whose_lines_lie_apart_is_one_ranking(tmp_path: Path) -> None:
+    (tmp_path / "r.run").write_text("q Q0 a 1 1 t\nr Q0 a 1 1 t\nq Q0 b 2 2 t\n")
+    run = read_run(tmp_path / "r.run")
+    assert (run["q"].passage_ids, run["r"].passage_ids, run.name) == (["b", "a"], ["a"], "t")
+    (tmp_path / "r.run").write_text("q Q0 a 1 1 t\nr Q0 a 1 1 t\nq Q0 a 2 2 t\n")
+    with pytest.raises(InputError, match="wanted each passage once a query; found 'a' twice for query 'q'"):
+        read_run(tmp_path / "r.run")

@@ -30,7 +30,7 @@ MIXED = run_with_ranks("mixed", [1, 4] * 4)
 
 
 def test_each_later_run_is_compared_with_the_first():
-    results = evaluate_runs([FIRST, BETTER, MIXED], QRELS, ["RR@10", "R@1"], collection="c", split="test", seed=1)
+    results, _ = evaluate_runs([FIRST, BETTER, MIXED], QRELS, ["RR@10", "R@1"], collection="c", split="test", seed=1)
     kinds = [(r.measure, r.system, type(r.payload)) for r in results]
     assert kinds == [
         *((m, s, PerQuery) for s in ("first", "better", "mixed") for m in ("RR@10", "R@1")),
@@ -50,7 +50,7 @@ def test_each_later_run_is_compared_with_the_first():
 
 def test_results_survive_saving(tmp_path):
     clusters = clusters_by_passage(QRELS)
-    results = evaluate_runs([FIRST, MIXED], QRELS, ["RR@10"], collection="c", split="test", seed=1, clusters=clusters)
+    results, _ = evaluate_runs([FIRST, MIXED], QRELS, ["RR@10"], collection="c", split="test", seed=1, clusters=clusters)
     # all queries share one relevant passage: nothing can be resampled, one sign can be flipped, and the comparison says so
     assert results[0].interval is None
     assert list(results[0].payload.clusters) == ["passage good"] * 8

@@ -232,7 +232,9 @@ def test_ids_of_any_form_are_measured_by_perl_too(odd):
 def test_a_grade_too_high_to_be_computed_with_is_one_line():
     run = Run("r", [("q", ["a", "b"], [2.0, 1.0])])
     assert per_query(run, [Qrel("q", "b", 1_000_000)], ["nDCG@10"])["nDCG@10"]["q"] == pytest.approx(1 / math.log2(3))
-    with pytest.raises(InputError, match=r"run 'r': wanted grades up to 1,000,000; found 500,000,000 for query 'q'; rescale"):
+    with pytest.raises(
+        InputError, match=r"judgements: wanted grades up to 1,000,000; found 500,000,000 for query 'q'; rescale"
+    ):
         per_query(run, [Qrel("q", "b", 500_000_000)], ["nDCG@10"])
 
 

@@ -1,0 +1,58 @@
+"""Compute measures by ir_measures, on exactly our ranks.
+
+The evaluators read scores as float32 and break ties by their own rules, so they get minus the rank as score, which is
+strictly decreasing and exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from positionbias.core.run import Run
+from positionbias.evaluation.judgements import Judgements
+
+if TYPE_CHECKING:
+    import ir_measures
+
+__all__ = ["by_ir_measures"]
+
+_LOWEST = -1  # not relevant; pytrec_eval writes outside its tables for a lower grade
+_Grades = dict[str, dict[str, int]]
+_Scores = dict[str, dict[str, float]]
+
+
+def by_ir_measures(measures: Sequence[ir_measures.Measure], judgements: Judgements, run: Run) -> dict[str, np.ndarray]:
+    """Return each measure's values, ``(queries,)``, by its name; 0 for a judged query without candidates."""
+    import ir_measures
+
+    grades: _Grades = {}
+    for qrel in judgements.qrels:
+        grades.setdefault(qrel.query_id, {})[qrel.passage_id] = max(qrel.grade, _LOWEST)
+    scores = {
+        query_id: {passage_id: -float(rank) for rank, passage_id in enumerate(run[query_id].passage_ids, 1)}
+        for query_id in judgements.query_ids
+        if query_id in run and run[query_id].passage_ids
+    }
+    place = {query_id: number for number, query_id in enumerate(judgements.query_ids)}
+    if any(measure.NAME == "ERR" for measure in measures):
+        grades, scores, place = _numbered(grades, scores, place)
+    values = {str(measure): np.zeros(len(judgements.query_ids)) for measure in measures}
+    for found in ir_measures.iter_calc(measures, grades, scores):
+        if found.query_id in place:  # Perl adds a mean over all queries
+            values[str(found.measure)][place[found.query_id]] = float(found.value)
+    return values
+
+
+def _numbered(grades: _Grades, scores: _Scores, place: Mapping[str, int]) -> tuple[_Grades, _Scores, dict[str, int]]:
+    """Return all three with numbers for ids, as Perl gets ids as lines of text."""
+    numbered_grades, numbered_scores = {}, {}
+    for query_id, number in place.items():
+        found = scores.get(query_id, {})
+        names = {passage_id: str(n) for n, passage_id in enumerate({**grades[query_id], **found}, 1)}
+        numbered_grades[str(number)] = {names[passage_id]: grade for passage_id, grade in grades[query_id].items()}
+        if found:
+            numbered_scores[str(number)] = {names[passage_id]: score for passage_id, score in found.items()}
+    return numbered_grades, numbered_scores, {str(number): number for number in place.values()}
