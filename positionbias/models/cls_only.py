@@ -13,6 +13,8 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor
 
+from positionbias.models.packed import packed_form
+
 __all__ = ["ARRANGEMENTS", "HEADS", "Arrangement", "cls_logits", "cls_states"]
 
 
@@ -88,6 +90,8 @@ def _applies(model: Any) -> bool:
 
 def cls_states(model: Any, inputs: dict[str, Tensor]) -> Tensor:
     """Return the last layer's [CLS] ``(n, dim)``, equal to ``model(**inputs).last_hidden_state[:, 0]``."""
+    if (form := packed_form(model)) is not None:
+        return form.cls(form.pack(inputs)[0])
     if not _applies(model):
         return model(**inputs).last_hidden_state[:, 0]
     numbers = {name: tensor for name, tensor in inputs.items() if name != "attention_mask"}

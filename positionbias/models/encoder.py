@@ -22,6 +22,7 @@ from positionbias.models.encoder_source import encoder_folder
 from positionbias.models.encoder_template import longest_first, read_template
 from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.linear import use_fast_linears
+from positionbias.models.packed import packed_form
 from positionbias.models.protocols import Tokens
 from positionbias.models.tensors import none_of, weight_errors
 
@@ -137,6 +138,8 @@ class Encoder(nn.Module):
 
     def last_hidden(self, **inputs: Tensor) -> Tensor:
         """Return the last layer's states of all tokens, ``(n, length, dim)``."""
+        if (form := packed_form(self.backbone)) is not None:
+            return form.padded(inputs)
         return self.backbone(**inputs).last_hidden_state
 
     # -- keeping ------------------------------------------------------------------------------------
