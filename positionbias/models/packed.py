@@ -211,16 +211,15 @@ _FORMS: WeakKeyDictionary[nn.Module, dict[torch.dtype, tuple[Any, PackedEncoder 
 
 
 def packed_form(backbone: Any) -> PackedEncoder | None:
-    """Return a model's form for packed texts on a CPU in the present precision; None where it has none, or gradients are wanted."""
-    if (
-        torch.is_grad_enabled()
-        or backbone.training
-        or backbone.device.type != "cpu"
-        or type(backbone).__name__ not in _ARCHITECTURES
-    ):
+    """Return a model's form for packed texts on a CPU in the present precision; None where it has none, or gradients are wanted.
+
+    A form is made anew when weights have changed, and dropped when the model is trained on.
+    """
+    if torch.is_grad_enabled() or backbone.training:
+        _FORMS.pop(backbone, None)
         return None
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else torch.float32
-    if dtype not in (torch.float32, torch.bfloat16):
+    if backbone.device.type != "cpu" or dtype not in (torch.float32, torch.bfloat16):
         return None
     forms, state = _FORMS.setdefault(backbone, {}), _state(backbone)
     if dtype not in forms or forms[dtype][0] != state:
