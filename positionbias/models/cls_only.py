@@ -13,8 +13,6 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor
 
-from positionbias.models.packed import packed_form
-
 __all__ = ["ARRANGEMENTS", "HEADS", "Arrangement", "cls_logits", "cls_states"]
 
 
@@ -90,8 +88,6 @@ def _applies(model: Any) -> bool:
 
 def cls_states(model: Any, inputs: dict[str, Tensor]) -> Tensor:
     """Return the last layer's [CLS] ``(n, dim)``, equal to ``model(**inputs).last_hidden_state[:, 0]``."""
-    if (form := packed_form(model)) is not None:
-        return form.cls(form.pack(inputs)[0])
     if not _applies(model):
         return model(**inputs).last_hidden_state[:, 0]
     numbers = {name: tensor for name, tensor in inputs.items() if name != "attention_mask"}
@@ -107,9 +103,9 @@ def cls_states(model: Any, inputs: dict[str, Tensor]) -> Tensor:
     return arrangement.cls_layer(last, states, mask)[:, 0]
 
 
-def cls_logits(model: Any, inputs: dict[str, Tensor]) -> Tensor:
-    """Return a sequence classifier's logits ``(n, labels)``, equal to ``model(**inputs).logits``."""
+def cls_logits(model: Any, inputs: dict[str, Tensor], cls: Callable[..., Tensor]) -> Tensor:
+    """Return a sequence classifier's logits ``(n, labels)``, equal to ``model(**inputs).logits``; ``cls`` gives its [CLS] ``(n, dim)``."""
     head = HEADS.get(type(model).__name__)
     if head is None:
         return model(**inputs).logits
-    return head(model, cls_states(model.base_model, inputs).unsqueeze(1))
+    return head(model, cls(**inputs).unsqueeze(1))

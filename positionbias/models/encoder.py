@@ -21,8 +21,8 @@ from positionbias.models.door import check_door
 from positionbias.models.encoder_source import encoder_folder
 from positionbias.models.encoder_template import longest_first, read_template
 from positionbias.models.hub_kernels import no_kernels
+from positionbias.models.inference import inference_form
 from positionbias.models.linear import use_fast_linears
-from positionbias.models.packed import packed_form
 from positionbias.models.protocols import Tokens
 from positionbias.models.tensors import none_of, weight_errors
 
@@ -130,17 +130,17 @@ class Encoder(nn.Module):
 
     def cls(self, **inputs: Tensor) -> Tensor:
         """Return the last layer's state of the first token, ``(n, dim)``, computed for it alone where that is exact."""
-        return cls_states(self.backbone, inputs)
+        form = inference_form(self.backbone)
+        return cls_states(self.backbone, inputs) if form is None else form.cls_of(inputs)
 
     def logits(self, **inputs: Tensor) -> Tensor:
         """Return the logits of the model's own head, ``(n, labels)``."""
-        return cls_logits(self.model, inputs)
+        return cls_logits(self.model, inputs, self.cls)
 
     def last_hidden(self, **inputs: Tensor) -> Tensor:
         """Return the last layer's states of all tokens, ``(n, length, dim)``."""
-        if (form := packed_form(self.backbone)) is not None:
-            return form.padded(inputs)
-        return self.backbone(**inputs).last_hidden_state
+        form = inference_form(self.backbone)
+        return self.backbone(**inputs).last_hidden_state if form is None else form.states_of(inputs)
 
     # -- keeping ------------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import torch
 import torch.nn.functional as F
@@ -18,7 +17,7 @@ from torch import Tensor, nn
 from positionbias.models.linear import Product, product
 from positionbias.models.packed_attention import attend_packed
 
-__all__ = ["PackedBatch", "PackedEncoder", "packed_encoder", "packed_form"]
+__all__ = ["PackedBatch", "PackedEncoder", "packed_encoder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +147,12 @@ class PackedEncoder:
         types = None if types is None else flat(types)
         return PackedBatch(flat(numbers), types, flat(positions), offsets, int(lengths.max()) if n else 0), mask
 
-    def padded(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Return the states of padded inputs ``(n, length)`` as ``(n, length, dim)``, zero where there is padding."""
+    def cls_of(self, inputs: dict[str, Tensor]) -> Tensor:
+        """Implement ``InferenceForm.cls_of``."""
+        return self.cls(self.pack(inputs)[0])
+
+    def states_of(self, inputs: dict[str, Tensor]) -> Tensor:
+        """Implement ``InferenceForm.states_of``; zero where there is padding."""
         batch, mask = self.pack(inputs)
         states = self.states(batch)
         if mask is None:
@@ -204,29 +207,3 @@ def packed_encoder(backbone: Any, dtype: torch.dtype) -> PackedEncoder | None:
     if names is None or getattr(backbone.config, "is_decoder", False):
         return None
     return PackedEncoder(backbone, names, dtype)
-
-
-# the forms of each model by precision, with the state of the weights from which they were made
-_FORMS: WeakKeyDictionary[nn.Module, dict[torch.dtype, tuple[Any, PackedEncoder | None]]] = WeakKeyDictionary()
-
-
-def packed_form(backbone: Any) -> PackedEncoder | None:
-    """Return a model's form for packed texts on a CPU in the present precision; None where it has none, or gradients are wanted.
-
-    A form is made anew when weights have changed, and dropped when the model is trained on.
-    """
-    if torch.is_grad_enabled() or backbone.training:
-        _FORMS.pop(backbone, None)
-        return None
-    dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else torch.float32
-    if backbone.device.type != "cpu" or dtype not in (torch.float32, torch.bfloat16):
-        return None
-    forms, state = _FORMS.setdefault(backbone, {}), _state(backbone)
-    if dtype not in forms or forms[dtype][0] != state:
-        forms[dtype] = state, packed_encoder(backbone, dtype)
-    return forms[dtype][1]
-
-
-def _state(backbone: nn.Module) -> tuple[tuple[int, int], ...]:
-    """Return what changes when weights do: where they lie, and how often they were written."""
-    return tuple((weight.data_ptr(), weight._version) for weight in backbone.parameters())

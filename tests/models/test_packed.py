@@ -15,8 +15,8 @@ from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.colbert import ColBERT
 from positionbias.models.encoder import Encoder, open_encoder
+from positionbias.models.inference import inference_form
 from positionbias.models.linear import product
-from positionbias.models.packed import packed_form
 from positionbias.models.packed_attention import attend_packed
 from positionbias.models.shapes import BertCatConfig, BertDotConfig, ColBERTConfig
 from positionbias.ranking.config import RankingConfig
@@ -58,7 +58,7 @@ def test_states_are_those_of_the_model(folders: Path, architecture: str) -> None
         mask = given.get("attention_mask", torch.ones_like(given["input_ids"])).bool()
         with torch.inference_mode():
             found = encoder.last_hidden(**given)
-            assert packed_form(encoder.backbone) is not None
+            assert inference_form(encoder.backbone) is not None
             assert (found - expected)[mask].abs().max() < 1e-5
             assert not found[~mask].any()
             assert torch.allclose(encoder.cls(**given), expected[:, 0], atol=1e-5)
@@ -129,15 +129,15 @@ def test_it_follows_the_weights(folders: Path) -> None:
 
 def test_only_for_inference_in_precisions_that_it_has(folders: Path) -> None:
     backbone = encoder_of(folders, "bert").backbone
-    assert packed_form(backbone) is None  # gradients are wanted
+    assert inference_form(backbone) is None  # gradients are wanted
     with torch.no_grad():
-        assert packed_form(backbone) is packed_form(backbone) is not None
+        assert inference_form(backbone) is inference_form(backbone) is not None
         with torch.autocast("cpu", dtype=torch.float16):
-            assert packed_form(backbone) is None
+            assert inference_form(backbone) is None
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            assert packed_form(backbone) is not None
-        assert packed_form(backbone.train()) is None
-        assert packed_form(encoder_of(folders, "modernbert").backbone) is None
+            assert inference_form(backbone) is not None
+        assert inference_form(backbone.train()) is None
+        assert inference_form(encoder_of(folders, "modernbert").backbone) is None
 
 
 def test_attention_is_that_of_each_text_with_its_mask() -> None:
