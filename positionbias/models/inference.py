@@ -60,9 +60,17 @@ def _made(backbone: Any, dtype: torch.dtype) -> InferenceForm | None:
     packed = packed_encoder(backbone, dtype)
     if dtype != torch.bfloat16:
         return packed
+    if not _has_bfloat16():
+        remark("bfloat16: this processor has no instructions for it; --precision float32 is faster")
+        return packed
     compiled = None if packed is None else openvino_encoder(backbone)
     if compiled is not None:
         remark("bfloat16: computed by OpenVINO")
         return compiled
-    remark("bfloat16: computed by torch; where pip install 'positionbias[openvino]' has an encoder, it is faster")
+    remark("bfloat16: computed by torch; OpenVINO is faster: pip install 'positionbias[openvino]'")
     return packed
+
+
+def _has_bfloat16() -> bool:
+    """Return True if this processor multiplies bfloat16 itself (avx512_bf16 or AMX)."""
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, get_args
 
 from positionbias.core.errors import SettingError
@@ -57,6 +58,11 @@ class RankingConfig:
         if device.type != "cuda":
             return torch.float32
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+
+    def packages(self, device: torch.device) -> tuple[str, ...]:
+        """Return the packages that compute on this device, for a manifest's versions."""
+        halved = device.type == "cpu" and str(self.dtype(device)) == "torch.bfloat16"
+        return ("torch", "openvino") if halved and find_spec("openvino") is not None else ("torch",)
 
     def autocast(self, device: torch.device) -> torch.autocast:
         """Return the context in which a model computes with ``dtype``."""

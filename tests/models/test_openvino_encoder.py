@@ -59,17 +59,17 @@ def test_a_model_is_freed(tmp_path: Path) -> None:
     assert seen() is None
 
 
-@pytest.mark.parametrize("lacks", ["package", "instructions"])
-def test_without_it_texts_are_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacks: str) -> None:
+@pytest.mark.parametrize(
+    ("lacks", "says"), [("package", "pip install 'positionbias[openvino]'"), ("instructions", "--precision float32 is faster")]
+)
+def test_without_it_texts_are_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacks: str, says: str) -> None:
     encoder = open_encoder(saved("bert", tmp_path / "encoder")).eval()
     said: list[str] = []
-    if lacks == "package":
-        monkeypatch.setattr(openvino_encoder, "find_spec", lambda name: None)
-    else:
-        monkeypatch.setattr(inference, "openvino_encoder", lambda backbone: None)
+    monkeypatch.setattr(openvino_encoder, "find_spec", lambda name: None)
+    monkeypatch.setattr(inference, "_has_bfloat16", lambda: lacks == "package")
     monkeypatch.setattr(inference, "remark", said.append)
     with torch.no_grad(), half():
         assert isinstance(inference_form(encoder.backbone), PackedEncoder)
         inference_form(encoder.backbone)
     assert len(said) == 1
-    assert "pip install 'positionbias[openvino]'" in said[0]
+    assert says in said[0]

@@ -45,3 +45,11 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
         pick_device("tpu")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert pick_device("auto") == GPU
+
+
+def test_a_manifest_names_what_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu, gpu, half = torch.device("cpu"), torch.device("cuda"), RankingConfig(precision="bfloat16")
+    for installed, named in ((None, ("torch",)), (object(), ("torch", "openvino"))):
+        monkeypatch.setattr("positionbias.ranking.config.find_spec", lambda name, found=installed: found)
+        assert half.packages(cpu) == named
+        assert half.packages(gpu) == RankingConfig().packages(cpu) == ("torch",)
