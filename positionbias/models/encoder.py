@@ -138,9 +138,13 @@ class Encoder(nn.Module):
         return cls_logits(self.model, inputs, self.cls)
 
     def last_hidden(self, **inputs: Tensor) -> Tensor:
-        """Return the last layer's states of all tokens, ``(n, length, dim)``."""
+        """Return the last layer's states of all tokens, ``(n, length, dim)``; those of padding mean nothing."""
         form = inference_form(self.backbone)
-        return self.backbone(**inputs).last_hidden_state if form is None else form.states_of(inputs)
+        return self.padded_hidden(**inputs) if form is None else form.states_of(inputs)
+
+    def padded_hidden(self, **inputs: Tensor) -> Tensor:
+        """Return what ``last_hidden`` does, and of tokens outside the mask what they see of those within."""
+        return self.backbone(**inputs).last_hidden_state
 
     # -- keeping ------------------------------------------------------------------------------------
 

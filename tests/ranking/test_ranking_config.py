@@ -23,6 +23,7 @@ def test_auto_goes_by_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_given_is_taken() -> None:
     config = RankingConfig(batch_tokens=7, precision="bfloat16")
     assert (config.tokens(CPU), config.tokens(GPU), config.dtype(CPU)) == (7, 7, torch.bfloat16)
+    assert [RankingConfig(precision=name).tokens(CPU) for name in ("float32", "bfloat16")] == [4_096, 2_048]
     with config.autocast(CPU):
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
     with RankingConfig().autocast(CPU):
