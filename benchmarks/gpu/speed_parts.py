@@ -12,7 +12,6 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from search import search_speed
 from speed_material import CUDA, DEVICE, HALF, Material, alternated, busy, timed
 
@@ -21,9 +20,11 @@ from positionbias.core.records import Query
 from positionbias.dense import passage_blocks
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
 from positionbias.dense.single_vectors import SingleVectors
-from positionbias.models.packed_bert import PackedEncoder, packed_encoder
+from positionbias.models import packed_attention
+from positionbias.models.packed import PackedBatch, PackedEncoder, packed_encoder
+from positionbias.models.packed_attention import attend_packed
 from positionbias.models.packed_models import PackedPairs
-from positionbias.models.token_rows import PackedBatch, TokenRows
+from positionbias.models.token_rows import TokenRows
 from positionbias.models.transfer import Fetched
 from positionbias.ranking import packed_pairs
 from positionbias.ranking.batches import TokenBudget, length_batches
@@ -36,47 +37,27 @@ PEER_BATCHES = (64, 256, 1_024)
 
 def facts(material: Material) -> Found:
     """The machine, and what it has."""
-    from positionbias.models import varlen
-
     known: Found = {
         "torch": torch.__version__,
-        "varlen": varlen._flash() is not None,
+        "varlen": packed_attention._flash() is not None,
         "triton": find_spec("triton") is not None,
     }
     known["flash_attn"] = find_spec("flash_attn") is not None
     if CUDA:
         known |= {"device": torch.cuda.get_device_name(), "capability": torch.cuda.get_device_capability()}
-        known["packs"], known["attention"] = varlen.packs_on(DEVICE, HALF), _checked_attention()
+        known["packs"], known["attention"] = packed_attention.packs_on(DEVICE, HALF), _checked_attention()
     return known
 
 
 def _checked_attention() -> Found:
-    """The largest difference of fused attention from attention text by text, in float32; takes torch's own operator if varlen fails."""
-    from positionbias.models import varlen
-
-    found: Found = {}
+    """The largest difference of fused attention from attention text by text in float32: of all tokens, and of first ones alone."""
     lengths = torch.tensor([3, 200, 57, 1], device=DEVICE)
     offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)]).int()
     joint = torch.randn(int(offsets[-1]), 3, 12, 32, device=DEVICE, dtype=HALF)
-    exact = varlen.varlen_attention(*joint.float().unbind(1), offsets, offsets, 200, 200)
-    firsts, each = offsets[:-1].long(), torch.arange(5, device=DEVICE, dtype=torch.int32)
-    for name, flash in (("varlen_attn", varlen._flash()), ("_flash_attention_forward", _operator)):
-        varlen._flash = lambda flash=flash: flash  # type: ignore[assignment]
-        try:
-            with torch.inference_mode():
-                query, key, value = joint.unbind(1)
-                whole = varlen.varlen_attention(query, key, value, offsets, offsets, 200, 200).float()
-                first = varlen.varlen_attention(query[firsts], key, value, each, offsets, 1, 200).float()
-            found[name] = {"all": float((whole - exact).abs().max()), "first": float((first - exact[firsts]).abs().max())}
-            if max(found[name].values()) < 0.05:
-                break
-        except Exception as error:
-            found[name] = f"{type(error).__name__}: {error}"[:300]
-    return found
-
-
-def _operator(*given: Any) -> torch.Tensor:
-    return torch.ops.aten._flash_attention_forward(*given, 0.0, False, False)[0]  # type: ignore[no-any-return]
+    query, key, value = joint.unbind(1)
+    exact, firsts = attend_packed(*joint.float().unbind(1), offsets, 200), offsets[:-1].long()
+    whole, first = (attend_packed(asked, key, value, offsets, 200).float() for asked in (query, query[firsts]))
+    return {"all": float((whole - exact).abs().max()), "first": float((first - exact[firsts]).abs().max())}
 
 
 def products(material: Material) -> Found:
@@ -196,22 +177,6 @@ def waiting(work: Callable[[], object]) -> Found:
 # -- where the time goes -----------------------------------------------------------------------------------------
 
 
-class Fused(PackedEncoder):
-    """Variants of the graph, to see what its parts cost: pointwise work compiled, or GELU within the product (its tanh form)."""
-
-    add_norm: Callable[..., torch.Tensor] | None = None
-    gelu_inside = False
-
-    def _fed(self, layer: Any, mixed: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-        norm = self.add_norm or (lambda x, y, w, b, e: F.layer_norm(x + y, x.shape[-1:], w, b, e))
-        states = norm(layer.output.linear(mixed), states, layer.norm.weight, layer.norm.bias, self.epsilon)
-        if self.gelu_inside:
-            inner = torch._addmm_activation(layer.expand.bias, states, layer.expand.weight.t(), use_gelu=True)
-        else:
-            inner = self._activation(layer.expand.linear(states))
-        return norm(layer.contract.linear(inner), states, layer.norm_output.weight, layer.norm_output.bias, self.epsilon)
-
-
 def device_alone(material: Material, shape: str) -> Found:
     """Pairs a second when all texts lie on the device as tokens: by batch size, with variants; and how fast the host reads."""
     model, _ = material.bert_cat(shape)
@@ -251,32 +216,7 @@ def device_alone(material: Material, shape: str) -> Found:
         found[f"{tokens} tokens"] = rate(encoder, tokens)
     found["only packing a second"] = count / timed(lambda: list(batches(131_072)))
     found["kernels"] = busy(lambda: [packed.scores(batch) for batch in batches(131_072)])
-    for name, variant in _variants(encoder):
-        try:
-            began = time.perf_counter()
-            first = variant.cls(next(batches(4_096)))
-            seconds = time.perf_counter() - began
-            off = float((first.float() - encoder.cls(next(batches(4_096))).float()).abs().mean())
-            found[name] = rate(variant, 131_072) | {"seconds to the first": seconds, "mean difference": off}
-        except Exception as error:
-            found[name] = {"failed": f"{type(error).__name__}: {error}"[:300]}
     return found
-
-
-def _variants(encoder: PackedEncoder) -> Iterator[tuple[str, PackedEncoder]]:
-    def variant(**changes: Any) -> Fused:
-        made = Fused.__new__(Fused)
-        made.__dict__.update(encoder.__dict__, **changes)
-        return made
-
-    def add_norm(x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, epsilon: float) -> torch.Tensor:
-        return F.layer_norm(x + y, x.shape[-1:], weight, bias, epsilon)
-
-    yield "GELU in the product", variant(gelu_inside=True)
-    if CUDA:
-        yield "sum and norm compiled", variant(add_norm=torch.compile(add_norm, dynamic=True))
-        both = {"add_norm": torch.compile(add_norm, dynamic=True), "_activation": torch.compile(F.gelu, dynamic=True)}
-        yield "pointwise compiled", variant(**both)
 
 
 def _operations(shape: dict[str, int], lengths: np.ndarray) -> float:

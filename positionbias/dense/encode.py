@@ -107,7 +107,7 @@ def encode_collection(
             content=_content(encoder, collection, content, facts, on_disk),
             licence=collection.manifest.licence,
             notes=(*checkpoint.manifest.notes, *_NOTES),
-            versions=package_versions("torch", "transformers", *reading),
+            versions=package_versions(*encoder.config.packages(model.device), "transformers", *reading),
             provenance=provenance(threads=torch.get_num_threads(), device=str(model.device)),
         )
         write_manifest(content / MANIFEST, manifest)

@@ -103,9 +103,9 @@ def cls_states(model: Any, inputs: dict[str, Tensor]) -> Tensor:
     return arrangement.cls_layer(last, states, mask)[:, 0]
 
 
-def cls_logits(model: Any, inputs: dict[str, Tensor]) -> Tensor:
-    """Return a sequence classifier's logits ``(n, labels)``, equal to ``model(**inputs).logits``."""
+def cls_logits(model: Any, inputs: dict[str, Tensor], cls: Callable[..., Tensor]) -> Tensor:
+    """Return a sequence classifier's logits ``(n, labels)``, equal to ``model(**inputs).logits``; ``cls`` gives its [CLS] ``(n, dim)``."""
     head = HEADS.get(type(model).__name__)
     if head is None:
         return model(**inputs).logits
-    return head(model, cls_states(model.base_model, inputs).unsqueeze(1))
+    return head(model, cls(**inputs).unsqueeze(1))

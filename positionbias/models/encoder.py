@@ -21,6 +21,7 @@ from positionbias.models.door import check_door
 from positionbias.models.encoder_source import encoder_folder
 from positionbias.models.encoder_template import longest_first, read_template
 from positionbias.models.hub_kernels import no_kernels
+from positionbias.models.inference import inference_form
 from positionbias.models.linear import use_fast_linears
 from positionbias.models.protocols import Tokens
 from positionbias.models.tensors import none_of, weight_errors
@@ -129,14 +130,20 @@ class Encoder(nn.Module):
 
     def cls(self, **inputs: Tensor) -> Tensor:
         """Return the last layer's state of the first token, ``(n, dim)``, computed for it alone where that is exact."""
-        return cls_states(self.backbone, inputs)
+        form = inference_form(self.backbone)
+        return cls_states(self.backbone, inputs) if form is None else form.cls_of(inputs)
 
     def logits(self, **inputs: Tensor) -> Tensor:
         """Return the logits of the model's own head, ``(n, labels)``."""
-        return cls_logits(self.model, inputs)
+        return cls_logits(self.model, inputs, self.cls)
 
     def last_hidden(self, **inputs: Tensor) -> Tensor:
-        """Return the last layer's states of all tokens, ``(n, length, dim)``."""
+        """Return the last layer's states of all tokens, ``(n, length, dim)``; those of padding mean nothing."""
+        form = inference_form(self.backbone)
+        return self.padded_hidden(**inputs) if form is None else form.states_of(inputs)
+
+    def padded_hidden(self, **inputs: Tensor) -> Tensor:
+        """Return what ``last_hidden`` does, and of tokens outside the mask what they see of those within."""
         return self.backbone(**inputs).last_hidden_state
 
     # -- keeping ------------------------------------------------------------------------------------

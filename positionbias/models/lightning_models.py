@@ -254,7 +254,10 @@ class LightningCol(LightningEncoder):
             mask = inputs["attention_mask"].bool()
         if side.unscored:
             mask = mask & ~torch.isin(numbers, torch.tensor(side.unscored, device=numbers.device))
-        return self.project(self.encoder.last_hidden(**inputs)), mask
+        states = (
+            self.encoder.padded_hidden if side.expand else self.encoder.last_hidden
+        )  # [MASK] is scored, and not attended to
+        return self.project(states(**inputs)), mask
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
         """Return scores ``(n,)`` of ``(n or 1, query_len, dim)`` and ``(n, passage_len, dim)``, in full precision."""

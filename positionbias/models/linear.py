@@ -9,6 +9,8 @@ gives the same bits. Elsewhere (a GPU, half precision, autocast, other processor
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -16,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-__all__ = ["FastLinear", "linear", "use_fast_linears"]
+__all__ = ["FastLinear", "Product", "linear", "product", "use_fast_linears"]
 
 
 @cache
@@ -53,7 +55,7 @@ class _Linear(torch.autograd.Function):
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Replace ``torch.nn.functional.linear``: ``(…, i)``, ``(o, i)``, ``(o,)`` → ``(…, o)``."""
     full = rows.dtype == weight.dtype == torch.float32 and rows.device.type == weight.device.type == "cpu"
-    if not full or not _available() or torch.is_autocast_enabled("cpu") or rows.numel() == 0:
+    if not full or not _available() or torch.is_autocast_enabled("cpu") or torch.jit.is_tracing() or not rows.numel():  # type: ignore[attr-defined]
         return F.linear(rows, weight, bias)
     flat = rows.reshape(-1, rows.shape[-1])
     if torch.is_grad_enabled() and (rows.requires_grad or weight.requires_grad or (bias is not None and bias.requires_grad)):
@@ -75,3 +77,34 @@ def use_fast_linears(module: nn.Module) -> None:
     for part in module.modules():
         if type(part) is nn.Linear:
             part.__class__ = FastLinear
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A linear layer for inference: a copy of its weights in ``dtype``, on a CPU in the order that oneDNN reads them."""
+
+    weight: Tensor
+    bias: Tensor | None
+    dtype: torch.dtype
+    ordered: bool
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """Compute ``(n, i)`` → ``(n, o)``, both in ``dtype``."""
+        if not len(rows):
+            return rows.new_empty(0, len(self.weight))
+        return (_multiply if self.ordered else F.linear)(rows, self.weight, self.bias)
+
+
+def product(layers: Sequence[nn.Linear], dtype: torch.dtype) -> Product:
+    """Return one product of layers that read the same rows; its columns are theirs in turn."""
+    weight = torch.cat([layer.weight.detach() for layer in layers]).to(dtype)
+    biases = [layer.bias for layer in layers if layer.bias is not None]
+    bias = torch.cat([one.detach() for one in biases]).to(dtype) if biases else None
+    ordered = weight.device.type == "cpu" and _available() and _multiplies(dtype)
+    return Product(torch.ops.mkldnn._reorder_linear_weight(weight) if ordered else weight, bias, dtype, ordered)
+
+
+@cache
+def _multiplies(dtype: torch.dtype) -> bool:
+    """Return True if oneDNN multiplies in this precision on this processor."""
+    return dtype == torch.float32 or (dtype == torch.bfloat16 and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported()))

@@ -16,9 +16,9 @@ from torch import Tensor
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.cls_only import HEADS
-from positionbias.models.packed_bert import PackedEncoder, packed_encoder
-from positionbias.models.token_rows import PackedBatch, TokenRows, TokenSource, cut_pairs
-from positionbias.models.varlen import packs_on
+from positionbias.models.packed import PackedBatch, PackedEncoder, packed_encoder
+from positionbias.models.packed_attention import packs_on
+from positionbias.models.token_rows import TokenRows, TokenSource, cut_pairs
 
 __all__ = ["PackedPairs", "PackedVectors", "packed_pairs", "packed_vectors"]
 

@@ -12,12 +12,12 @@ from typing import overload
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from positionbias.models.encoder_template import Frame, Template
+from positionbias.models.packed import PackedBatch
 from positionbias.models.transfer import send
 
-__all__ = ["PackedBatch", "TokenRows", "TokenSource", "cut_pairs"]
+__all__ = ["TokenRows", "TokenSource", "cut_pairs"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,23 +55,6 @@ class TokenRows(Sequence[np.ndarray]):
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter(np.split(self.tokens, self.offsets[1:-1])) if len(self) else iter(())
-
-
-@dataclass(frozen=True, slots=True)
-class PackedBatch:
-    """Texts one after another, without padding, special tokens included: ``numbers``, ``types`` and ``positions (tokens,)``.
-
-    ``offsets (n + 1,)`` int32 are where texts begin; ``longest`` is the length of the longest.
-    """
-
-    numbers: Tensor
-    types: Tensor | None
-    positions: Tensor
-    offsets: Tensor
-    longest: int
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
 
 
 class TokenSource:

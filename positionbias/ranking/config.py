@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, get_args
 
 from positionbias.core.errors import SettingError
@@ -20,12 +21,13 @@ __all__ = ["DEVICES", "PRECISIONS", "Computing", "Precision", "RankingConfig", "
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 DEVICES = ("auto", "cpu", "cuda")
-CPU_TOKENS, GPU_TOKENS = 4_096, 131_072
+CPU_TOKENS, CPU_HALF_TOKENS, GPU_TOKENS = 4_096, 2_048, 131_072
 
 
 @dataclass(frozen=True, slots=True)
 class RankingConfig:
-    """Batch size and precision. ``batch_tokens`` bounds a batch's padded tokens; 0 is 4,096 on a CPU (small caches), 131,072 on a GPU.
+    """Batch size and precision. ``batch_tokens`` bounds a batch's padded tokens; 0 is 4,096 on a CPU (small caches; 2,048 in half
+    precision, which has faster products and so waits more for memory), 131,072 on a GPU.
 
     ``precision`` ``auto`` is float32 on a CPU, bfloat16 on a GPU, and float16 on a GPU without bfloat16.
     """
@@ -45,7 +47,9 @@ class RankingConfig:
 
     def tokens(self, device: torch.device) -> int:
         """Return the padded tokens of a batch on this device."""
-        return self.batch_tokens or (GPU_TOKENS if device.type == "cuda" else CPU_TOKENS)
+        if self.batch_tokens or device.type == "cuda":
+            return self.batch_tokens or GPU_TOKENS
+        return CPU_TOKENS if str(self.dtype(device)) == "torch.float32" else CPU_HALF_TOKENS
 
     def dtype(self, device: torch.device) -> torch.dtype:
         """Return the precision of matrix products on this device."""
@@ -57,6 +61,11 @@ class RankingConfig:
         if device.type != "cuda":
             return torch.float32
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+
+    def packages(self, device: torch.device) -> tuple[str, ...]:
+        """Return the packages that compute on this device, for a manifest's versions."""
+        halved = device.type == "cpu" and str(self.dtype(device)) == "torch.bfloat16"
+        return ("torch", "openvino") if halved and find_spec("openvino") is not None else ("torch",)
 
     def autocast(self, device: torch.device) -> torch.autocast:
         """Return the context in which a model computes with ``dtype``."""

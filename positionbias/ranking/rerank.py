@@ -182,7 +182,7 @@ def rerank_run(
             settings={"split": reranking.split, "depth": depth, "precision": precision},
             inputs=inputs,
             licence=collection.manifest.licence,
-            versions=package_versions("torch"),
+            versions=package_versions(*config.packages(model.device)),
             provenance=provenance(threads=torch.get_num_threads(), device=str(model.device), seconds=round(done.seconds, 3)),
         )
         write_run(partial, apply_depth(run, done.run, depth, name=name), header=reranking.header.lines(manifest))

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 import torch
 
-from positionbias.models import packed_models, varlen
+from positionbias.models import packed_attention, packed_models
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_template import longest_first
-from positionbias.models.packed_bert import packed_encoder
+from positionbias.models.packed import packed_encoder
+from positionbias.models.packed_attention import attend_packed, packs_on
 from positionbias.models.packed_models import PackedPairs, packed_pairs, packed_vectors
 from positionbias.models.shapes import BertCatConfig, BertDotConfig
 from positionbias.models.token_rows import TokenRows, TokenSource, cut_pairs
 from positionbias.models.transfer import Fetched
-from positionbias.models.varlen import packs_on, varlen_attention
 
 from .encoders import ARCHITECTURES, saved
 
@@ -56,7 +56,7 @@ def test_states_of_single_texts(folders: Path, architecture: str) -> None:
     batch = source.pack([order], [TokenRows.of(rows).lengths[order]])
     with torch.no_grad():
         given = encoder.assemble([rows[place] for place in order], limit=60)
-        whole = encoder.last_hidden(**given)
+        whole = encoder.padded_hidden(**given)
     lengths = given["attention_mask"].sum(dim=1).tolist()
     assert batch.offsets.diff().tolist() == lengths
     assert batch.longest == max(lengths)
@@ -76,8 +76,8 @@ def test_scores_of_pairs(folders: Path, architecture: str, head: Any) -> None:
     model = BertCat(config, encoder_of(folders, architecture, classifier=head == "transformers")).eval()
     queries, passages = model.read_queries(QUERIES), model.read_passages(PASSAGES)
     asked, places = np.array([0, 0, 1, 2, 2, 0]), np.array([3, 0, 1, 2, 3, 2])
-    with torch.no_grad():
-        expected = model(**model.inputs([queries[i] for i in asked], [passages[i] for i in places]))
+    # with gradients the padded texts go through transformers' own modules
+    expected = model(**model.inputs([queries[i] for i in asked], [passages[i] for i in places])).detach()
     packed = packed_pairs(model, torch.float32)
     assert packed is not None
     rows = TokenRows.of(queries), TokenRows.of(passages)
@@ -92,8 +92,7 @@ def test_scores_of_pairs(folders: Path, architecture: str, head: Any) -> None:
 def test_vectors(folders: Path, pooling: Any) -> None:
     model = BertDot(BertDotConfig(passage_length=16, pooling=pooling, normalize=True), encoder_of(folders, "bert")).eval()
     rows = model.read_passages(PASSAGES)
-    with torch.no_grad():
-        expected, _ = model.encode_passages(rows)
+    expected = model.encode_passages(rows)[0].detach()
     packed, texts, order = packed_vectors(model, torch.float32), TokenRows.of(rows), np.array([3, 1, 0, 2])
     assert packed is not None
     found = packed.encode(packed.source(texts), order, texts.lengths[order])
@@ -107,8 +106,8 @@ def test_half_precision_stays_near(folders: Path) -> None:
     full, half = (packed_encoder(encoder.backbone, dtype) for dtype in (torch.float32, torch.bfloat16))
     assert full is not None
     assert half is not None
-    assert half.cls(batch).dtype == torch.bfloat16
-    assert (half.cls(batch).float() - full.cls(batch)).abs().mean() < 0.05
+    assert half.cls(batch).dtype == torch.float32  # on a CPU; only products are narrow
+    assert (half.cls(batch) - full.cls(batch)).abs().mean() < 0.05
 
 
 def test_only_where_it_is_exact(folders: Path) -> None:
@@ -123,20 +122,19 @@ def test_attention_is_that_of_each_text_with_its_mask() -> None:
     lengths = torch.tensor([3, 1, 5])
     offsets = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)]).int()
     query, key, value = (torch.randn(9, 2, 4) for _ in range(3))
-    found = varlen_attention(query, key, value, offsets, offsets, 5, 5)
+    found = attend_packed(query, key, value, offsets, 5)
     text = torch.repeat_interleave(torch.arange(3), lengths)
     weights = torch.einsum("ihd,jhd->hij", query, key) / 2  # √4
     weights = weights.masked_fill(text[:, None] != text, float("-inf")).softmax(dim=-1)
     assert torch.allclose(found, torch.einsum("hij,jhd->ihd", weights, value), atol=1e-6)
     firsts = offsets[:-1].long()
-    each = torch.arange(4, dtype=torch.int32)
-    assert torch.allclose(varlen_attention(query[firsts], key, value, each, offsets, 1, 5), found[firsts], atol=1e-6)
+    assert torch.allclose(attend_packed(query[firsts], key, value, offsets, 5), found[firsts], atol=1e-6)
 
 
 def test_torch_has_the_attention_that_a_gpu_takes() -> None:
     from inspect import signature
 
-    flash = varlen._flash()
+    flash = packed_attention._flash()
     assert flash is not None
     named = list(signature(flash).parameters)[:7]
     assert named == ["query", "key", "value", "cu_seq_q", "cu_seq_k", "max_q", "max_k"]

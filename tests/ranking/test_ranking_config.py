@@ -23,6 +23,7 @@ def test_auto_goes_by_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_given_is_taken() -> None:
     config = RankingConfig(batch_tokens=7, precision="bfloat16")
     assert (config.tokens(CPU), config.tokens(GPU), config.dtype(CPU)) == (7, 7, torch.bfloat16)
+    assert [RankingConfig(precision=name).tokens(CPU) for name in ("float32", "bfloat16")] == [4_096, 2_048]
     with config.autocast(CPU):
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
     with RankingConfig().autocast(CPU):
@@ -45,3 +46,11 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
         pick_device("tpu")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert pick_device("auto") == GPU
+
+
+def test_a_manifest_names_what_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu, gpu, half = torch.device("cpu"), torch.device("cuda"), RankingConfig(precision="bfloat16")
+    for installed, named in ((None, ("torch",)), (object(), ("torch", "openvino"))):
+        monkeypatch.setattr("positionbias.ranking.config.find_spec", lambda name, found=installed: found)
+        assert half.packages(cpu) == named
+        assert half.packages(gpu) == RankingConfig().packages(cpu) == ("torch",)

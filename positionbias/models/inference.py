@@ -1,0 +1,76 @@
+"""Faster forms of encoders for inference on a CPU: packed texts in torch, or OpenVINO in bfloat16 where it is installed.
+
+They are made of a model's weights when it is first used without gradients, one for each precision, and made anew when weights change.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+
+from positionbias.core.progress import remark
+from positionbias.models.openvino_encoder import openvino_encoder
+from positionbias.models.packed import packed_encoder
+
+__all__ = ["InferenceForm", "inference_form"]
+
+
+class InferenceForm(Protocol):
+    """What computes an encoder's last states, float32, of its padded inputs ``(n, length)``."""
+
+    def cls_of(self, inputs: dict[str, Tensor]) -> Tensor:
+        """Return the states of the first tokens, ``(n, dim)``."""
+        ...
+
+    def states_of(self, inputs: dict[str, Tensor]) -> Tensor:
+        """Return the states of all tokens, ``(n, length, dim)``; those of padding mean nothing."""
+        ...
+
+
+# with the state of the weights from which each was made
+_FORMS: WeakKeyDictionary[nn.Module, dict[torch.dtype, tuple[Any, InferenceForm | None]]] = WeakKeyDictionary()
+
+
+def inference_form(backbone: Any) -> InferenceForm | None:
+    """Return a model's form in the present precision; None where it has none, off a CPU, or where gradients are wanted.
+
+    Forms are dropped when the model is trained on.
+    """
+    if torch.is_grad_enabled() or backbone.training:
+        _FORMS.pop(backbone, None)
+        return None
+    dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else torch.float32
+    if backbone.device.type != "cpu" or dtype not in (torch.float32, torch.bfloat16):
+        return None
+    forms, state = _FORMS.setdefault(backbone, {}), _state(backbone)
+    if dtype not in forms or forms[dtype][0] != state:
+        forms[dtype] = state, _made(backbone, dtype)
+    return forms[dtype][1]
+
+
+def _state(backbone: nn.Module) -> tuple[tuple[int, int], ...]:
+    """Return what changes when weights do: where they lie, and how often they were written."""
+    return tuple((weight.data_ptr(), weight._version) for weight in backbone.parameters())
+
+
+def _made(backbone: Any, dtype: torch.dtype) -> InferenceForm | None:
+    packed = packed_encoder(backbone, dtype)
+    if dtype != torch.bfloat16:
+        return packed
+    if not _has_bfloat16():
+        remark("bfloat16: this processor has no instructions for it; --precision float32 is faster")
+        return packed
+    compiled = None if packed is None else openvino_encoder(backbone)
+    if compiled is not None:
+        remark("bfloat16: computed by OpenVINO")
+        return compiled
+    remark("bfloat16: computed by torch; OpenVINO is faster: pip install 'positionbias[openvino]'")
+    return packed
+
+
+def _has_bfloat16() -> bool:
+    """Return True if this processor multiplies bfloat16 itself (avx512_bf16 or AMX)."""
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()

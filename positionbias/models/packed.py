@@ -1,0 +1,235 @@
+"""Encoders of BERT's family over packed texts, for inference: no padding, and weights laid out once for the products of their precision.
+
+The tokens of a batch stand one after another, ``(tokens, dim)``; only attention looks at where texts begin. States are those of the
+model up to the rounding of the precision: float32 to 1e-5. The last layer can be computed for [CLS] alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from positionbias.models.linear import Product, product
+from positionbias.models.packed_attention import attend_packed
+
+__all__ = ["PackedBatch", "PackedEncoder", "packed_encoder"]
+
+
+@dataclass(frozen=True, slots=True)
+class PackedBatch:
+    """Texts one after another, without padding, special tokens included: ``numbers``, ``types`` and ``positions (tokens,)``.
+
+    ``offsets (n + 1,)`` int32 are where texts begin; ``longest`` is the length of the longest. Positions count from 0.
+    """
+
+    numbers: Tensor
+    types: Tensor | None
+    positions: Tensor
+    offsets: Tensor
+    longest: int
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+class _Names(NamedTuple):
+    """Paths of an architecture's parts: its stack of layers, and within a layer."""
+
+    stack: str
+    query: str
+    key: str
+    value: str
+    output: str
+    norm: str
+    expand: str
+    activation: str
+    contract: str
+    norm_output: str
+
+
+_BERT = _Names(
+    "encoder.layer",
+    "attention.self.query",
+    "attention.self.key",
+    "attention.self.value",
+    "attention.output.dense",
+    "attention.output.LayerNorm",
+    "intermediate.dense",
+    "intermediate.intermediate_act_fn",
+    "output.dense",
+    "output.LayerNorm",
+)
+_DISTILBERT = _Names(
+    "transformer.layer",
+    "attention.q_lin",
+    "attention.k_lin",
+    "attention.v_lin",
+    "attention.out_lin",
+    "sa_layer_norm",
+    "ffn.lin1",
+    "ffn.activation",
+    "ffn.lin2",
+    "output_layer_norm",
+)
+_ARCHITECTURES = {
+    "BertModel": _BERT,
+    "RobertaModel": _BERT,
+    "XLMRobertaModel": _BERT,
+    "CamembertModel": _BERT,
+    "ElectraModel": _BERT,
+    "DistilBertModel": _DISTILBERT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Norm:
+    """A layer norm, in the precision of its weights."""
+
+    weight: Tensor
+    bias: Tensor
+    epsilon: float
+
+    @classmethod
+    def of(cls, layer: nn.LayerNorm, dtype: torch.dtype) -> _Norm:
+        return cls(layer.weight.detach().to(dtype), layer.bias.detach().to(dtype), layer.eps)
+
+    def __call__(self, states: Tensor) -> Tensor:
+        return F.layer_norm(states, states.shape[-1:], self.weight, self.bias, self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """One layer; ``pair`` computes key and value. Norms and residual sums have the precision of the states."""
+
+    heads: int
+    query: Product
+    pair: Product
+    output: Product
+    norm: _Norm
+    expand: Product
+    activation: Callable[[Tensor], Tensor]
+    contract: Product
+    norm_output: _Norm
+
+    def __call__(self, states: Tensor, batch: PackedBatch, *, cls_only: bool = False) -> Tensor:
+        """Compute ``(tokens, dim)`` → ``(tokens, dim)``; with ``cls_only`` → ``(n, dim)``, of the first tokens."""
+        dtype, size = self.query.dtype, states.shape[1] // self.heads
+        narrow = states.to(dtype)
+        own = states[batch.offsets[:-1].long()] if cls_only else states  # the rows that are asked for
+        query = self.query(own.to(dtype) if cls_only else narrow).view(len(own), self.heads, size)
+        pair = self.pair(narrow).view(len(states), 2, self.heads, size)
+        mixed = attend_packed(query, pair[:, 0], pair[:, 1], batch.offsets, batch.longest)
+        states = self.norm(self.output(mixed.flatten(1)) + own)
+        inner = self.activation(self.expand(states.to(dtype)))
+        return self.norm_output(self.contract(inner) + states)
+
+
+class PackedEncoder:
+    """The embeddings and layers of an encoder, with the weights of its products laid out for ``dtype``.
+
+    Between products states are float32 on a CPU, and in ``dtype`` on a GPU, whose memory would else be the limit.
+    """
+
+    def __init__(self, backbone: Any, names: _Names, dtype: torch.dtype) -> None:
+        embeddings = backbone.embeddings
+        self.dtype = torch.float32 if backbone.device.type == "cpu" else dtype
+
+        def table(part: nn.Embedding) -> Tensor:
+            return part.weight.detach().to(self.dtype)
+
+        self._words, self._places = table(embeddings.word_embeddings), table(embeddings.position_embeddings)
+        types = getattr(embeddings, "token_type_embeddings", None)
+        self._types = None if types is None else table(types)
+        self._norm = _Norm.of(embeddings.LayerNorm, self.dtype)
+        # RoBERTa counts positions from after the number of the padding token, which it skips
+        self._padding: int | None = embeddings.position_embeddings.padding_idx
+        self._first = 0 if self._padding is None else self._padding + 1
+        project = getattr(backbone, "embeddings_project", None)  # ELECTRA's embeddings are narrower than its layers
+        self._project = None if project is None else product([project], dtype)
+        heads = backbone.config.num_attention_heads
+        self._layers = [_layer(layer, names, heads, dtype, self.dtype) for layer in backbone.get_submodule(names.stack)]
+
+    def pack(self, inputs: dict[str, Tensor]) -> tuple[PackedBatch, Tensor | None]:
+        """Pack padded inputs ``(n, length)``; also return their mask ``(n, length)``, None without padding."""
+        numbers, types = inputs["input_ids"], inputs.get("token_type_ids")
+        mask = inputs.get("attention_mask")
+        mask = None if mask is None else mask.bool()
+        n, length = numbers.shape
+        if self._padding is None:
+            positions = torch.arange(length, device=numbers.device).expand(n, length)
+        else:
+            read = numbers.ne(self._padding)
+            positions = read.cumsum(dim=1) * read - 1
+
+        def flat(part: Tensor) -> Tensor:
+            return part.flatten() if mask is None else part[mask]
+
+        lengths = torch.full((n,), length) if mask is None else mask.sum(dim=1)
+        offsets = F.pad(lengths.cumsum(0), (1, 0)).int()
+        types = None if types is None else flat(types)
+        return PackedBatch(flat(numbers), types, flat(positions), offsets, int(lengths.max()) if n else 0), mask
+
+    def cls_of(self, inputs: dict[str, Tensor]) -> Tensor:
+        """Implement ``InferenceForm.cls_of``."""
+        return self.cls(self.pack(inputs)[0])
+
+    def states_of(self, inputs: dict[str, Tensor]) -> Tensor:
+        """Implement ``InferenceForm.states_of``; zero where there is padding."""
+        batch, mask = self.pack(inputs)
+        states = self.states(batch)
+        if mask is None:
+            return states.unflatten(0, inputs["input_ids"].shape)
+        whole = states.new_zeros(*mask.shape, states.shape[1])
+        whole[mask] = states
+        return whole
+
+    def states(self, batch: PackedBatch) -> Tensor:
+        """Return the last layer's states of all tokens, ``(tokens, dim)``, in ``self.dtype``."""
+        return self._run(batch, cls_only=False)
+
+    def cls(self, batch: PackedBatch) -> Tensor:
+        """Return the last layer's states of the first tokens, ``(n, dim)``, in ``self.dtype``, computed for them alone."""
+        return self._run(batch, cls_only=True)
+
+    def _run(self, batch: PackedBatch, *, cls_only: bool) -> Tensor:
+        with torch.no_grad(), torch.autocast(batch.numbers.device.type, enabled=False):
+            states = self._embedded(batch)
+            *layers, last = self._layers
+            for layer in layers:
+                states = layer(states, batch)
+            return last(states, batch, cls_only=cls_only)
+
+    def _embedded(self, batch: PackedBatch) -> Tensor:
+        states = F.embedding(batch.numbers, self._words) + F.embedding(batch.positions + self._first, self._places)
+        if self._types is not None:
+            states += self._types[0] if batch.types is None else F.embedding(batch.types, self._types)
+        states = self._norm(states)
+        return states if self._project is None else self._project(states.to(self._project.dtype)).to(self.dtype)
+
+
+def _layer(layer: Any, names: _Names, heads: int, dtype: torch.dtype, between: torch.dtype) -> _Layer:
+    part = layer.get_submodule
+    return _Layer(
+        heads,
+        query=product([part(names.query)], dtype),
+        pair=product([part(names.key), part(names.value)], dtype),
+        output=product([part(names.output)], dtype),
+        norm=_Norm.of(part(names.norm), between),
+        expand=product([part(names.expand)], dtype),
+        activation=part(names.activation),
+        contract=product([part(names.contract)], dtype),
+        norm_output=_Norm.of(part(names.norm_output), between),
+    )
+
+
+def packed_encoder(backbone: Any, dtype: torch.dtype) -> PackedEncoder | None:
+    """Return an encoder for packed texts, whose products have a copy of the weights in ``dtype``; None for other architectures."""
+    names = _ARCHITECTURES.get(type(backbone).__name__)
+    if names is None or getattr(backbone.config, "is_decoder", False):
+        return None
+    return PackedEncoder(backbone, names, dtype)
