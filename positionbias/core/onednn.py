@@ -19,6 +19,7 @@ import platform
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from importlib.util import find_spec
 from threading import Barrier
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ import numpy as np
 from positionbias.core.products import BLOCK, Hits, NumpyProducts, Products, below, growth, lengths64, true_places
 from positionbias.core.threads import cores
 
-__all__ = ["OneDnnProducts", "SievedProducts", "multiplies_bfloat16", "products_here"]
+__all__ = ["OneDnnProducts", "SievedProducts", "has_onednn", "multiplies_bfloat16", "products_here"]
 
 _HALF = 2.0**-8  # the relative error of rounding to bfloat16
 _MANY = 1_024  # tests
@@ -42,13 +43,18 @@ def products_here(tests: np.ndarray) -> Products:
     return SievedProducts(tests) if len(tests) >= _MANY and multiplies_bfloat16() else OneDnnProducts(tests)
 
 
-def _usable() -> bool:
-    """Return True if torch has oneDNN's linear layer, and nobody asked oneDNN for products in a format with a smaller range."""
+@cache
+def has_onednn() -> bool:
+    """Return True if torch has oneDNN's linear layer on this processor."""
     import torch
 
     there = hasattr(torch.ops.mkldnn, "_linear_pointwise") and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
-    kept = os.environ.get("ONEDNN_DEFAULT_FPMATH_MODE", "STRICT").upper() not in {"F16", "ANY"}
-    return there and kept and torch.backends.mkldnn.is_available() and platform.machine().lower() in {"x86_64", "amd64"}
+    return there and torch.backends.mkldnn.is_available() and platform.machine().lower() in {"x86_64", "amd64"}
+
+
+def _usable() -> bool:
+    """Return True if nobody asked oneDNN for products in a format with a smaller range."""
+    return has_onednn() and os.environ.get("ONEDNN_DEFAULT_FPMATH_MODE", "STRICT").upper() not in {"F16", "ANY"}
 
 
 def _reduced() -> bool:

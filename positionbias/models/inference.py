@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
+from positionbias.core.onednn import multiplies_bfloat16
 from positionbias.core.progress import remark
 from positionbias.models.openvino_encoder import openvino_encoder
 from positionbias.models.packed import packed_encoder
@@ -60,7 +61,7 @@ def _made(backbone: Any, dtype: torch.dtype) -> InferenceForm | None:
     packed = packed_encoder(backbone, dtype)
     if dtype != torch.bfloat16:
         return packed
-    if not _has_bfloat16():
+    if not multiplies_bfloat16():
         remark("bfloat16: this processor has no instructions for it; --precision float32 is faster")
         return packed
     compiled = None if packed is None else openvino_encoder(backbone)
@@ -69,8 +70,3 @@ def _made(backbone: Any, dtype: torch.dtype) -> InferenceForm | None:
         return compiled
     remark("bfloat16: computed by torch; OpenVINO is faster: pip install 'positionbias[openvino]'")
     return packed
-
-
-def _has_bfloat16() -> bool:
-    """Return True if this processor multiplies bfloat16 itself (avx512_bf16 or AMX)."""
-    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()

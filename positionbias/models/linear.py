@@ -8,7 +8,6 @@ gives the same bits. Elsewhere (a GPU, half precision, autocast, other processor
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,13 +17,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from positionbias.core.onednn import has_onednn
+
 __all__ = ["FastLinear", "Product", "linear", "product", "use_fast_linears"]
-
-
-@cache
-def _available() -> bool:
-    operator = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
-    return operator is not None and torch.backends.mkldnn.is_available() and platform.machine().lower() in {"x86_64", "amd64"}
 
 
 def _multiply(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -55,7 +50,7 @@ class _Linear(torch.autograd.Function):
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Replace ``torch.nn.functional.linear``: ``(…, i)``, ``(o, i)``, ``(o,)`` → ``(…, o)``."""
     full = rows.dtype == weight.dtype == torch.float32 and rows.device.type == weight.device.type == "cpu"
-    if not full or not _available() or torch.is_autocast_enabled("cpu") or torch.jit.is_tracing() or not rows.numel():  # type: ignore[attr-defined]
+    if not full or not has_onednn() or torch.is_autocast_enabled("cpu") or torch.jit.is_tracing() or not rows.numel():  # type: ignore[attr-defined]
         return F.linear(rows, weight, bias)
     flat = rows.reshape(-1, rows.shape[-1])
     if torch.is_grad_enabled() and (rows.requires_grad or weight.requires_grad or (bias is not None and bias.requires_grad)):
@@ -100,7 +95,7 @@ def product(layers: Sequence[nn.Linear], dtype: torch.dtype) -> Product:
     weight = torch.cat([layer.weight.detach() for layer in layers]).to(dtype)
     biases = [layer.bias for layer in layers if layer.bias is not None]
     bias = torch.cat([one.detach() for one in biases]).to(dtype) if biases else None
-    ordered = weight.device.type == "cpu" and _available() and _multiplies(dtype)
+    ordered = weight.device.type == "cpu" and has_onednn() and _multiplies(dtype)
     return Product(torch.ops.mkldnn._reorder_linear_weight(weight) if ordered else weight, bias, dtype, ordered)
 
 

@@ -66,7 +66,7 @@ def test_without_it_texts_are_packed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     encoder = open_encoder(saved("bert", tmp_path / "encoder")).eval()
     said: list[str] = []
     monkeypatch.setattr(openvino_encoder, "find_spec", lambda name: None)
-    monkeypatch.setattr(inference, "_has_bfloat16", lambda: lacks == "package")
+    monkeypatch.setattr(inference, "multiplies_bfloat16", lambda: lacks == "package")
     monkeypatch.setattr(inference, "remark", said.append)
     with torch.no_grad(), half():
         assert isinstance(inference_form(encoder.backbone), PackedEncoder)

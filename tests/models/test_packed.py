@@ -158,7 +158,7 @@ def test_attention_is_that_of_each_text_with_its_mask() -> None:
 
 @pytest.mark.parametrize("available", [True, False])
 def test_a_product_of_two_layers(monkeypatch: pytest.MonkeyPatch, available: bool) -> None:
-    monkeypatch.setattr(linears, "_available", lambda: available)  # a processor without oneDNN's kernels
+    monkeypatch.setattr(linears, "has_onednn", lambda: available)  # a processor without oneDNN's kernels
     torch.manual_seed(1)
     first, second = torch.nn.Linear(3, 2), torch.nn.Linear(3, 4)
     rows = torch.randn(5, 3)
