@@ -112,12 +112,11 @@ def peers(kind: str, precision: str, goals: Mapping[str, float | None]) -> tuple
 BACKENDS = {
     "float32": {"torch": "torch", "onnx": "ONNX", "openvino": "OpenVINO in float32"},
     "bfloat16": {"torch": "torch in bfloat16", "openvino": "OpenVINO (its default)"},
-    "int8": {"onnx": "ONNX in int8"},
 }
-CLASSES = {"float32": "f32", "bfloat16": "bf16", "int8": "int8"}
+CLASSES = {"float32": "f32", "bfloat16": "bf16"}
 # how far scores of a trained model, and unit vectors, may be from those in float32
-SCORES = {"float32": 1e-4, "bfloat16": 0.5, "int8": 3.0}
-VECTORS = {"float32": 1e-5, "bfloat16": 0.02, "int8": 0.2}
+SCORES = {"float32": 1e-4, "bfloat16": 0.5}
+VECTORS = {"float32": 1e-5, "bfloat16": 0.02}
 
 
 def row(kind: str, precision: Any, goal: float) -> Row:
@@ -148,8 +147,6 @@ ROWS = (
     row("Rerank", "float32", 1.1),
     shared(row("Rerank", "float32", 1.1)),
     row("Rerank", "bfloat16", 1.15),
-    row("Rerank", "int8", 1.0),
     row("Encode", "float32", 1.0),
     row("Encode", "bfloat16", 1.0),
-    row("Encode", "int8", 1.0),
 )
