@@ -37,7 +37,7 @@ from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import Shard, write_shard
 from positionbias.core.split_tables import KIND
 from positionbias.formats.msmarco import LICENCE
-from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, split_records, write_rows
+from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, write_rows, write_split
 from positionbias.formats.msmarco_qa_rows import RowBlock, checked_rows, qa_blocks
 
 __all__ = ["SPLITS", "QaSource", "import_msmarco_qa"]
@@ -102,8 +102,7 @@ def import_msmarco_qa(
         for split in SPLITS:
             paths = [(source.path, path) for source, path in recorded if source.split == split]
             if any(source.split == split for source in sources):
-                queries, qrels, answers, counts[split] = split_records(split, paths, selected_only=selected_only)
-                writer.add_split(split, queries, qrels, answers)
+                counts[split] = write_split(writer.split(split), paths, selected_only=selected_only)
         remove(work)
         writer.finish(
             Manifest(
