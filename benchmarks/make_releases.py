@@ -82,7 +82,9 @@ def _passages(rows: int) -> Iterator[list[dict[str, object]]]:
         yield [
             {
                 "is_selected": int(place == selected),
-                "passage_text": f"The {WORDS[row % len(WORDS)]} {row}: " + " ".join(text[start : start + 40 + start % 41]) + ".",
+                "passage_text": f"The {WORDS[row % len(WORDS)]} {row}: "
+                + " ".join(text[start : start + 40 + start % 41])
+                + ".",
                 "url": f"https://invented.example/{row}/{place}",
             }
             for place, start in enumerate(starts)
