@@ -150,19 +150,17 @@ class TrecForm:
 
     def write(self, open_split: Callable[[], SplitWriter], *, keep_unjudged: bool) -> None:
         """Write a split as ``judged_split`` makes it, and count what it leaves out; without a query none is opened."""
-        keep_all = keep_unjudged or self._judged is None
+        judged = None if keep_unjudged else self._judged
         split: SplitWriter | None = None
-        for batch in _batches(numbered_queries(self._queries.read(), self._queries.place)) if self._queries else ():
-            queries = [query for _, query in batch]
-            if not keep_all:
-                assert self._judged is not None
-                queries = list(compress(queries, self._judged.contains(_keys(query.query_id for query in queries))))
-            self.unjudged += len(batch) - len(queries)
+        for numbered in self._query_batches():
+            queries = [query for _, query in numbered]
+            if judged is not None:
+                queries = list(compress(queries, judged.contains(_keys(query.query_id for query in queries))))
+            self.unjudged += len(numbered) - len(queries)
             if queries:
                 split = split or open_split()
                 split.add(queries)
-        for batch in _batches(numbered_qrels(self._qrels.read(), self._qrels.place)) if self._qrels else ():
-            qrels = [qrel for _, qrel in batch]
+        for qrels in self._qrel_batches():
             kept = list(compress(qrels, self._known.contains(_keys(qrel.query_id for qrel in qrels))))
             self.without_query += len(qrels) - len(kept)
             if kept:
@@ -171,24 +169,30 @@ class TrecForm:
 
     def _query_keys(self) -> KeyMap:
         known = KeyMap(np.bool_)
-        for batch in _batches(numbered_queries(self._queries.read(), self._queries.place)) if self._queries else ():
-            new = known.add(_keys(query.query_id for _, query in batch)).new
+        for numbered in self._query_batches():
+            new = known.add(_keys(query.query_id for _, query in numbered)).new
             if not new.all():
                 assert self._queries is not None
-                number, query = batch[int(new.argmin())]
-                raise repeated_query(self._queries.place, number, query)
+                raise repeated_query(self._queries.place, *numbered[int(new.argmin())])
         return known
 
     def _judged_keys(self) -> KeyMap | None:
         if self._qrels is None:
             return None
         judged, pairs = KeyMap(np.bool_), PairHashes()
-        for batch in _batches(numbered_qrels(self._qrels.read(), self._qrels.place)):
-            qrels: list[Qrel] = [qrel for _, qrel in batch]
+        for qrels in self._qrel_batches():
             pairs.add(qrels)
             judged.add(_keys(qrel.query_id for qrel in qrels))
         pairs.refuse(numbered_qrels(self._qrels.read(), self._qrels.place), self._qrels.place)
         return judged
+
+    def _query_batches(self) -> Iterator[list[tuple[int, Query]]]:
+        if self._queries is not None:
+            yield from _batches(numbered_queries(self._queries.read(), self._queries.place))
+
+    def _qrel_batches(self) -> Iterator[list[Qrel]]:
+        if self._qrels is not None:
+            yield from _batches(qrel for _, qrel in numbered_qrels(self._qrels.read(), self._qrels.place))
 
 
 def _keys(query_ids: Iterable[str]) -> np.ndarray:
