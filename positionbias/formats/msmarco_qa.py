@@ -10,7 +10,7 @@ field "type" [decision]. Rows of one query in a split are one query. URLs are no
 Blocks of rows are read twice, in parallel: first everything but the texts goes to the work folder, with two 64-bit hashes of each
 passage; then each block writes the passages that no earlier row has; then the records of a split are written, a query at a time. Memory:
 one block per worker (about 100 MB), 64 bytes per (query, passage) pair while duplicates are found, 25 bytes per query, and the rows of
-queries with several rows. A compressed v2.1 file needs its unpacked size on the work folder's disk.
+queries with several rows; 0.65 GB measured for v2.1's size with one worker. A compressed v2.1 file needs its unpacked size on the work folder's disk.
 """
 
 from __future__ import annotations
