@@ -6,7 +6,7 @@ Columns are separated by spaces or tabs, files plain or compressed.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import ir_measures
     import pandas
 
-__all__ = ["BEIR_HEADER", "Qrels", "parse_qrels", "read_qrels", "write_qrels"]
+__all__ = ["BEIR_HEADER", "PairHashes", "Qrels", "numbered_qrels", "parse_qrels", "read_qrels", "write_qrels"]
 
 BEIR_HEADER = ("query-id", "corpus-id", "score")
 
@@ -192,37 +192,62 @@ def read_qrels(path: Path | str) -> list[Qrel]:
 
 def parse_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> list[Qrel]:
     """Parse numbered lines as ``read_qrels`` does; messages name ``source``."""
-    qrels: list[Qrel] = []
-    numbers, pairs, columns = array("q"), array("q"), _TREC
+    numbered = list(numbered_qrels(lines, source))
+    repeated = PairHashes()
+    repeated.add(qrel for _, qrel in numbered)
+    repeated.refuse(numbered, source)
+    return [qrel for _, qrel in numbered]
+
+
+def numbered_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> Iterator[tuple[int, Qrel]]:
+    """Stream the judgements of numbered lines with their line; ``PairHashes`` finds repeated pairs.
+
+    Raises:
+        InputError: a malformed line (numbered), or no judgement.
+    """
+    columns, empty = _TREC, True
     for number, line in lines:
         line = line.removeprefix("\ufeff") if number == 1 else line
         if number == 1 and tuple(line.split()) == BEIR_HEADER:
             columns = _BEIR
         elif line.strip():
-            qrels.append(_parse(source, number, line, columns))
-            numbers.append(number)
-            pairs.append(hash(qrels[-1][:2]))
-    if not qrels:
+            empty = False
+            yield number, _parse(source, number, line, columns)
+    if empty:
         raise bad_input(source, wanted=columns.wanted, found="an empty file", do="check the path")
-    # sorted hashes take 8 bytes a line; a table of 19 million pairs would take gigabytes
-    hashes = np.sort(np.frombuffer(pairs, np.int64))
-    if (hashes[1:] == hashes[:-1]).any():
-        _refuse_repeated(source, qrels, numbers)
-    return qrels
 
 
-def _refuse_repeated(source: Path | str, qrels: Sequence[Qrel], numbers: Sequence[int]) -> None:
-    first_line: dict[tuple[str, str], int] = {}
-    for qrel, number in zip(qrels, numbers, strict=True):
-        earlier = first_line.setdefault(qrel[:2], number)
-        if earlier != number:
-            raise bad_input(
-                source,
-                line=number,
-                wanted="each pair judged once",
-                found=f"passage {qrel.passage_id!r} of query {qrel.query_id!r} again, first at line {earlier}",
-                do="drop one of the lines",
-            )
+class PairHashes:
+    """The (query, passage) pairs of judgements as hashes: 8 bytes each, where a table of 19 million pairs takes gigabytes."""
+
+    def __init__(self) -> None:
+        self._hashes = array("q")
+
+    def add(self, qrels: Iterable[Qrel]) -> None:
+        """Take judgements."""
+        self._hashes.extend(hash(qrel[:2]) for qrel in qrels)
+
+    def refuse(self, numbered: Iterable[tuple[int, Qrel]], source: Path | str) -> None:
+        """Refuse a repeated pair; ``numbered`` has the same judgements with their lines, and is read only if two hashes are equal.
+
+        Raises:
+            InputError: a repeated pair, with both lines.
+        """
+        hashes = np.sort(np.frombuffer(self._hashes, np.int64))
+        repeated = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+        first_line: dict[tuple[str, str], int] = {}
+        for number, qrel in numbered if repeated else ():
+            if hash(qrel[:2]) not in repeated:
+                continue
+            earlier = first_line.setdefault(qrel[:2], number)
+            if earlier != number:
+                raise bad_input(
+                    source,
+                    line=number,
+                    wanted="each pair judged once",
+                    found=f"passage {qrel.passage_id!r} of query {qrel.query_id!r} again, first at line {earlier}",
+                    do="drop one of the lines",
+                )
 
 
 def _parse(source: Path | str, number: int, line: str, columns: _Columns) -> Qrel:

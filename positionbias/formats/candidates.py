@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import sha256_file
+from positionbias.core.key_map import KeyMap
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.publish import atomic_file
 from positionbias.core.run import Ranking, order_by_score, write_rankings
+from positionbias.core.seeds import keys64
 from positionbias.formats.sources import Source
 
 __all__ = ["TOP1000_NOTE", "split_top1000", "top1000_rankings", "trec_rankings", "write_candidates"]
@@ -24,6 +27,7 @@ TOP1000_NOTE = (
 )
 _TOP1000 = "four columns separated by tabs: query id, passage id, query, passage"
 _TREC = "six columns: query Q0 passage rank score tag"
+_AT_ONCE = 65_536
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -152,8 +156,22 @@ def write_candidates(
 
 def _counted(collection: Collection, rankings: Iterable[Ranking], unknown: dict[str, int]) -> Iterator[Ranking]:
     """Yield the same rankings, counting queries and passages that the collection lacks."""
-    known = {query_id for split in collection.splits for query_id, _ in collection.query_texts(split)}
+    known = _query_keys(collection)
     for ranking in rankings:
-        unknown["unknown_queries"] += ranking.query_id not in known
+        unknown["unknown_queries"] += not known.contains(_keys([ranking.query_id]))[0]
         unknown["unknown_pairs"] += int((collection.find(ranking.passage_ids) < 0).sum())
         yield ranking
+
+
+def _query_keys(collection: Collection) -> KeyMap:
+    """Return the query ids of all splits: 9 bytes each, where ORCAS's as texts take a gigabyte."""
+    known = KeyMap(np.bool_)
+    for split in collection.splits:
+        ids = (query_id for query_id, _ in collection.query_texts(split))
+        while batch := list(islice(ids, _AT_ONCE)):
+            known.add(_keys(batch))
+    return known
+
+
+def _keys(query_ids: Sequence[str]) -> np.ndarray:
+    return keys64(0, "query id", [query_id.encode() for query_id in query_ids])

@@ -8,10 +8,9 @@ without offsets, which ``positions.locate`` finds. "" and "No Answer Present." a
 field "type" [decision]. Rows of one query in a split are one query. URLs are not kept.
 
 Blocks of rows are read twice, in parallel: first everything but the texts goes to the work folder, with two 64-bit hashes of each
-passage; then each block writes the passages that no earlier row has. Memory: one block per worker (about 100 MB), 48 bytes per (query,
-passage) pair while duplicates are found, and the records of one split, 0.4 kB per judgement. Measured with one worker on a generated
-v2.1 file of 300 MB (65,000 queries, 650,000 pairs): 470 MB in all, 220 MB with ``selected_only``. v2.1's whole training file has 13
-times as many pairs, so it needs about 4 GB, or 1 GB. A compressed v2.1 file needs its unpacked size on the work folder's disk.
+passage; then each block writes the passages that no earlier row has; then the records of a split are written, a query at a time. Memory:
+one block per worker (about 100 MB), 64 bytes per (query, passage) pair while duplicates are found, 25 bytes per query, and the rows of
+queries with several rows; 0.65 GB measured for v2.1's size with one worker. A compressed v2.1 file needs its unpacked size on the work folder's disk.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import Shard, write_shard
 from positionbias.core.split_tables import KIND
 from positionbias.formats.msmarco import LICENCE
-from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, split_records, write_rows
+from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, write_rows, write_split
 from positionbias.formats.msmarco_qa_rows import RowBlock, checked_rows, qa_blocks
 
 __all__ = ["SPLITS", "QaSource", "import_msmarco_qa"]
@@ -80,7 +79,7 @@ def import_msmarco_qa(
 ) -> Collection:
     """Make a collection from the releases' files, given by split: train, validation, test.
 
-    ``selected_only`` leaves out the judgements of grade 0, which take most of the memory.
+    ``selected_only`` leaves out the judgements of grade 0.
 
     Raises:
         InputError: a file in none of the three layouts or without a row, an invalid row (with its place), or a query id with two
@@ -102,8 +101,7 @@ def import_msmarco_qa(
         for split in SPLITS:
             paths = [(source.path, path) for source, path in recorded if source.split == split]
             if any(source.split == split for source in sources):
-                queries, qrels, answers, counts[split] = split_records(split, paths, selected_only=selected_only)
-                writer.add_split(split, queries, qrels, answers)
+                counts[split] = write_split(writer.split(split), paths, selected_only=selected_only)
         remove(work)
         writer.finish(
             Manifest(

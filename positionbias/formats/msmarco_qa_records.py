@@ -1,4 +1,4 @@
-"""Store MS MARCO QA rows without passage texts in a work folder, and convert them to a split's records."""
+"""Store MS MARCO QA rows without passage texts in a work folder, and write a split of them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
+from positionbias.core.collection_writer import SplitWriter
 from positionbias.core.errors import bad_input
 from positionbias.core.records import Answer, Qrel, Query
 from positionbias.core.seeds import keys64
 from positionbias.formats.msmarco_qa_rows import UNKNOWN, RowBlock, checked_rows
 
-__all__ = ["PASSAGE_ID", "pair_hashes", "split_records", "write_rows"]
+__all__ = ["PASSAGE_ID", "pair_hashes", "write_rows", "write_split"]
 
 PASSAGE_ID = "msmarco qa passage id"  # the purpose that keys the hash
 _SECOND_HASH = "msmarco qa passage check"
@@ -102,35 +103,30 @@ def _stored_rows(path: Path) -> Iterator[_Stored]:
         yield from map(_Stored, *(column.to_pylist() for column in batch.columns))
 
 
-def split_records(
-    split: str, files: Sequence[tuple[Path, Path]], *, selected_only: bool
-) -> tuple[list[Query], list[Qrel], list[Answer], dict[str, int]]:
-    """Make and count the records of a split from its stored rows (each file with its source).
+def write_split(writer: SplitWriter, files: Sequence[tuple[Path, Path]], *, selected_only: bool) -> dict[str, int]:
+    """Write and count the records of a split from its stored rows (each file with its source), a query at a time.
 
     Raises:
         InputError: a query id with two texts.
     """
-    queries: list[Query] = []
-    qrels: list[Qrel] = []
-    answers: list[Answer] = []
     counts = Counter(dict.fromkeys(_COUNTED, 0))
     grades = (1,) if selected_only else (0, 1)
+    queries = 0
     for rows in _by_query(files):
         query_id, marks = rows[0].query_id, _marks(rows, counts)
-        queries.append(_query(rows, counts))
         names = {passage: f"p{passage:016x}" for passage, mark in marks.items() if mark in grades}
-        qrels.extend(Qrel(query_id, name, marks[passage]) for passage, name in names.items())
-        answers.extend(Answer(query_id, names[passage], text) for passage, text in _answers(rows, counts))
-    return queries, qrels, answers, {"queries": len(queries), **counts}
+        writer.add(
+            [_query(rows, counts)],
+            [Qrel(query_id, name, marks[passage]) for passage, name in names.items()],
+            [Answer(query_id, names[passage], text) for passage, text in _answers(rows, counts)],
+        )
+        queries += 1
+    return {"queries": queries, **counts}
 
 
 def _by_query(files: Sequence[tuple[Path, Path]]) -> Iterator[list[_Stored]]:
     """Yield the rows of each query together, holding only those of queries with several rows."""
-    times: Counter[str] = Counter()
-    for _, path in files:
-        times.update(_read(path).column("query_id").to_pylist())
-    several: dict[str, list[_Stored]] = {query_id: [] for query_id, number in times.items() if number > 1}
-    del times
+    several: dict[str, list[_Stored]] = {query_id: [] for query_id in _repeated_ids([path for _, path in files])}
     for source, path in files:
         for row in _stored_rows(path):
             if row.query_id not in several:
@@ -146,6 +142,23 @@ def _by_query(files: Sequence[tuple[Path, Path]]) -> Iterator[list[_Stored]]:
                 )
             same.append(row)
     yield from several.values()
+
+
+def _repeated_ids(paths: Sequence[Path]) -> list[str]:
+    """Return the query ids of several rows, in order of their first row."""
+    keys = np.concatenate([np.empty(0, np.uint64), *map(_query_keys, paths)])
+    order = np.sort(keys)
+    repeated = np.unique(order[1:][order[1:] == order[:-1]])
+    times: Counter[str] = Counter()  # of few ids
+    for path, own in zip(paths, np.split(keys, np.cumsum([_read(path).num_rows for path in paths])[:-1]), strict=True):
+        rows = np.flatnonzero(np.isin(own, repeated))
+        times.update(_read(path).column("query_id").take(pa.array(rows)).to_pylist())
+    return [query_id for query_id, number in times.items() if number > 1]
+
+
+def _query_keys(path: Path) -> np.ndarray:
+    ids = _read(path).column("query_id").cast(pa.binary()).to_pylist()
+    return keys64(0, "query id", ids) if ids else np.empty(0, np.uint64)
 
 
 def _query(rows: Sequence[_Stored], counts: Counter[str]) -> Query:

@@ -8,7 +8,7 @@
 Any subset will do; orcas.tsv takes precedence over the other two. All queries form the split "orcas". The documents are those of MS MARCO
 document ranking: a collection of these adds its passages and splits, copied shard by shard; without one, the judged documents are
 absent. URLs are not kept: they belong to the documents [decision].
-The split is held in memory, about 600 bytes per click: 11 GB for all of ORCAS.
+Files are read as streams (``orcas_clicks``); splits of ``documents`` are copied one at a time, held while they are.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from typing import Any
 
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Provenance, input_ref
-from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.records import Passage
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, read_shard, rows_checksum
+from positionbias.formats.orcas_clicks import Lines, TrecForm, write_clicks
 from positionbias.formats.release_import import ReleaseImport
 from positionbias.formats.release_settings import ReleaseSettings
-from positionbias.formats.sources import Source
 from positionbias.formats.splits import Split
 
 __all__ = ["SPLIT", "import_orcas"]
@@ -46,44 +46,6 @@ _ROLES = {
     "orcas-doctrain-top100": "orcas-doctrain-top100",
     "orcas-doctrain-top100.tsv": "orcas-doctrain-top100",
 }
-
-
-def _clicks(source: Source) -> Split:
-    """Read the queries and judgements of orcas.tsv; each line adds a document to its query, repeated ones once.
-
-    Raises:
-        InputError: a line with too few columns or without an id, a query with two texts (numbered), or no lines.
-    """
-    texts: dict[str, str] = {}
-    clicked: dict[str, list[str]] = {}
-    documents: dict[str, str] = {}  # 1.4 million in 19 million lines
-    for number, line in source.lines():
-        columns = line.split("\t")
-        if len(columns) != 4 or not columns[0] or not columns[2]:
-            raise bad_input(
-                source.place,
-                line=number,
-                wanted="a click: query id, query, document id, URL, separated by tabs",
-                found="an empty id" if len(columns) == 4 else f"{len(columns)} columns",
-                do="fix or drop the line",
-            )
-        query_id, text, document, _ = columns
-        if texts.setdefault(query_id, text) != text:
-            raise bad_input(
-                source.place,
-                line=number,
-                wanted="one text per query",
-                found=f"a second text for {query_id!r}",
-                do="fix or drop the line",
-            )
-        of_query = clicked.setdefault(query_id, [])
-        if document not in of_query:
-            of_query.append(documents.setdefault(document, document))
-    if not texts:
-        raise bad_input(source.place, wanted="clicks", found="an empty file", do="fetch it again, or remove it")
-    split = Split(SPLIT, [Query(*item) for item in texts.items()])
-    split.qrels = [Qrel(query.query_id, document, 1) for query in split.queries for document in clicked[query.query_id]]
-    return split
 
 
 def _copy_shard(path: Path, target: Path) -> Shard:
@@ -126,23 +88,36 @@ class _Import(ReleaseImport):
                 pass
 
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
+        return []
+
+    def add_streamed(self, *, keep_unjudged: bool) -> None:
+        for split in self._splits_of_documents():
+            if split.queries:
+                split.write(self.writer)
         clicks = self.late.pop("clicks", None)
         if clicks is not None:
-            orcas = _clicks(clicks)
+            write_clicks(clicks, self.writer.split(SPLIT))
             for role in ("queries", "qrels"):
                 self.release.leave_out(role, "orcas.tsv holds the same")
         else:
-            orcas = self.held.split(SPLIT, ["queries"], ["qrels"], keep_unjudged=keep_unjudged)
-        return [*self._splits_of_documents(), orcas]
+            self._add_trec_form(keep_unjudged=keep_unjudged)
+
+    def _add_trec_form(self, *, keep_unjudged: bool) -> None:
+        held = self.held
+        files = [Lines(held.lines(role), held.place[role]) if role in held else None for role in ("queries", "qrels")]
+        form = TrecForm(*files)
+        form.write(lambda: self.writer.split(SPLIT), keep_unjudged=keep_unjudged)
+        if left_out := Split(SPLIT, unjudged=form.unjudged, without_query=form.without_query).left_out():
+            self.left_out[SPLIT] = left_out
 
     def _splits_of_documents(self) -> Iterator[Split]:
         documents = self._documents
+        if documents is not None and SPLIT in documents.splits:
+            raise SettingError(
+                f"--documents: wanted a collection without a split {SPLIT!r}; found one; give the documents alone"
+            )
         for name in documents.splits if documents else ():
             assert documents is not None
-            if name == SPLIT:
-                raise SettingError(
-                    f"--documents: wanted a collection without a split {SPLIT!r}; found one; give the documents alone"
-                )
             split = Split(name, documents.queries(name), documents.qrels(name), documents.answers(name))
             split.further = {further: documents.qrels(name, further) for further in documents.qrels_names(name)}
             yield split

@@ -66,6 +66,10 @@ class Held:
         self.place[role] = source.place
         self._lines[role] = partial(numbered_lines, _held(source)) if source.member else source.lines
 
+    def lines(self, role: str) -> Callable[[], Iterable[tuple[int, str]]]:
+        """Return the reader of a file's numbered lines; each call reads them again."""
+        return self._lines[role]
+
     def queries(self, *roles: str) -> dict[str, str]:
         """Return the query texts of these files together, by id.
 
@@ -164,6 +168,9 @@ class ReleaseImport(ABC):
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
         """Return the release's own splits."""
 
+    def add_streamed(self, *, keep_unjudged: bool) -> None:  # noqa: B027 (most releases have nothing of the kind)
+        """Write splits that are too large to be held, after all others, and count in ``left_out`` what they leave out."""
+
     def add_passages_elsewhere(self) -> None:
         """Write passages and queries from candidates or triples if the release lacks its collection file."""
         self.writer.add_passages(())
@@ -230,6 +237,7 @@ class ReleaseImport(ABC):
             splits, held_out = self._all_splits(attachments, draw, release.keep_unjudged)
             for split in splits:
                 split.write(self.writer)
+            self.add_streamed(keep_unjudged=release.keep_unjudged)
             for source in self.collections:
                 if source.member is None:
                     self.add_collection(source)

@@ -255,7 +255,7 @@ def import_msmarco_qa(
     ] = (),
     selected_only: Annotated[
         bool,
-        Setting("Keep no judgement of grade 0 for passages that were seen and not selected; they take most of the memory."),
+        Setting("Keep no judgement of grade 0 for passages that were seen and not selected."),
     ] = False,
     engine: Engine = Engine(),
     out: Out,

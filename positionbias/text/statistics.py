@@ -98,7 +98,7 @@ def collection_statistics(collection: Collection, map_shards: MapShards = map) -
             passages = length_statistics(np.concatenate([np.empty(0, np.int32), *shards]), PassageLengths)
             figures: Figures = msgspec.structs.replace(result.payload, lengths=passages)
         else:
-            queries = word_counts(query.text for query in collection.queries(result.split))
+            queries = word_counts(text for _, text in collection.query_texts(result.split))
             assert isinstance(result.payload, QueryFigures)
             figures = msgspec.structs.replace(result.payload, lengths=length_statistics(queries, QueryLengths))
         results.append(replace(result, payload=figures))

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core.key_map import KeyMap
+from positionbias.core.key_map import KeyMap, KeyNumbers
 
 PAIRS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 2)), max_size=12)
 
@@ -29,3 +29,13 @@ def test_a_million_keys_take_8_bytes_each_and_their_values() -> None:
         assert seen.add(np.arange(start, start + 10_000, dtype=np.uint64) * np.uint64(2**40 + 1)).new.all()
     assert sum(keys.nbytes + values.nbytes for keys, values in seen._runs) == 9_000_000
     assert len(seen._runs) < 20
+
+
+@given(st.lists(st.lists(st.integers(0, 12), max_size=12), max_size=8))
+def test_numbers_follow_first_appearance(batches: list[list[int]]) -> None:
+    numbers, first = KeyNumbers(), dict[int, int]()
+    for batch in batches:
+        found, new = numbers.add(np.array(batch, np.uint64))
+        assert new.tolist() == [key not in first and key not in batch[:place] for place, key in enumerate(batch)]
+        assert found.tolist() == [first.setdefault(key, len(first)) for key in batch]
+        assert numbers.count == len(first)

@@ -5,13 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import split_checksum
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import read_run
+from positionbias.formats import orcas_clicks
 from positionbias.formats.msmarco_docs import import_msmarco_docs
 from positionbias.formats.orcas import import_orcas
+from positionbias.formats.splits import judged_split
 
 from . import test_msmarco_docs as docs
 from .msmarco_files import write_files, write_tar
@@ -73,11 +78,80 @@ def test_beside_the_documents_it_is_one_more_split(tmp_path: Path, small_collect
         import_orcas([clicks], tmp_path / "again", documents=made)
 
 
+LINES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), min_size=1, max_size=30)
+
+
+@settings(max_examples=25, deadline=None)
+@given(LINES, st.integers(1, 7))
+def test_a_split_is_what_dictionaries_make_of_it(
+    tmp_path_factory: pytest.TempPathFactory, clicks: list[tuple[int, int]], batch: int
+) -> None:
+    folder, documents = tmp_path_factory.mktemp("orcas"), dict[int, dict[str, None]]()
+    for query, document in clicks:
+        documents.setdefault(query, {})[f"D{document}"] = None
+    queries = [Query(f"{query}", f"text {query}") for query in documents]
+    qrels = [Qrel(f"{query}", document, 1) for query, found in documents.items() for document in found]
+    lines = "".join(f"{query}\ttext {query}\tD{document}\tu\n" for query, document in clicks)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(orcas_clicks, "BATCH", batch)
+        made = import_orcas([write_files(folder / "in", {"orcas.tsv": lines})], folder / "out")
+    assert (made.queries("orcas"), made.qrels("orcas")) == (queries, qrels)
+    assert made.manifest.content["splits"]["orcas"]["checksum"] == split_checksum(queries, qrels, [])
+
+
+@pytest.mark.parametrize("keep_unjudged", [True, False])
+@pytest.mark.parametrize("left_out", ["", "orcas-doctrain-qrels.tsv", "orcas-doctrain-queries.tsv"])
+@pytest.mark.parametrize("batch", [1, 2, 65_536])
+def test_the_trec_form_is_what_judged_split_makes_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_unjudged: bool, left_out: str, batch: int
+) -> None:
+    monkeypatch.setattr(orcas_clicks, "BATCH", batch)
+    files = {
+        "orcas-doctrain-queries.tsv": "12\tnever clicked\n10\tgithub com\n11\tlamp oil\n",
+        "orcas-doctrain-qrels.tsv": "11 0 D2 1\n99 0 D2 1\n10 0 D1 2\n11 0 D1 1\n",
+    }
+    files.pop(left_out, None)
+    queries = [Query("12", "never clicked"), Query("10", "github com"), Query("11", "lamp oil")]
+    qrels = [Qrel("11", "D2", 1), Qrel("99", "D2", 1), Qrel("10", "D1", 2), Qrel("11", "D1", 1)]
+    want = judged_split(
+        "orcas", [] if "queries" in left_out else queries, [] if "qrels" in left_out else qrels, keep_unjudged=keep_unjudged
+    )
+    made = import_orcas([write_files(tmp_path / "in", files)], tmp_path / "out", keep_unjudged=keep_unjudged)
+    assert made.splits == (["orcas"] if want.queries else [])
+    if want.queries:
+        assert (made.queries("orcas"), made.qrels("orcas")) == (want.queries, want.qrels)
+    assert made.manifest.content["source"]["left_out"] == ({"orcas": want.left_out()} if want.left_out() else {})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("queries", "10\ta\n11\tb\n10\tc\n12\n", r"queries.tsv:3: wanted every query id once; found '10' again"),
+        ("queries", "10\ta\n11\n", r"queries.tsv:2: wanted a query: .*; found no tab"),
+        ("queries", "", r"queries.tsv: wanted queries: id, tab, text; found an empty file"),
+        ("qrels", "10 0 D1 1\n10 0 D2 1\n10 0 D1 1\n", r"qrels.tsv:3: .* passage 'D1' of query '10' again, first at line 1"),
+        ("qrels", "10 0 D1 1\n10 0 D2\n", r"qrels.tsv:2: wanted four columns: .*; found 3 columns"),
+        ("qrels", "\n", r"qrels.tsv: wanted four columns: .*; found an empty file"),
+    ],
+)
+@pytest.mark.parametrize("batch", [1, 65_536])
+def test_faults_of_the_trec_form_name_their_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str, message: str, batch: int
+) -> None:
+    monkeypatch.setattr(orcas_clicks, "BATCH", batch)
+    files = {"orcas-doctrain-queries.tsv": "10\ta\n", "orcas-doctrain-qrels.tsv": "10 0 D1 1\n"}
+    with pytest.raises(InputError, match=message):
+        import_orcas([write_files(tmp_path / "in", {**files, f"orcas-doctrain-{name}.tsv": content})], tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("10\tgithub\tD1\n", r"orcas.tsv:1: wanted a click: .*; found 3 columns"),
         ("10\tgithub\t\thttps://a/\n", r"orcas.tsv:1: wanted a click: .*; found an empty id"),
+        ("10\ta\tD1\tu\n10\tb\tD2\tu\n11\tc\n", r"orcas.tsv:2: wanted one text per query; found a second text for '10'"),
+        ("", r"orcas.tsv: wanted clicks; found an empty file"),
         ("10\ta\tD1\tu\n10\tb\tD2\tu\n", r"orcas.tsv:2: wanted one text per query; found a second text for '10'"),
     ],
 )
