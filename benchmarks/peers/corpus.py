@@ -3,8 +3,10 @@
 import hashlib
 import json
 import random
+import shutil
 import sqlite3
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -182,21 +184,27 @@ class Bm25sNumba(Bm25s):
     backend = "numba"
 
 
+def tantivy_index(source, folder=None):
+    """In memory, or in a folder."""
+    import tantivy
+
+    schema = tantivy.SchemaBuilder().add_text_field("id", stored=True, tokenizer_name="raw")
+    schema = schema.add_text_field("text", tokenizer_name="en_stem").build()
+    index = tantivy.Index(schema, path=folder and str(folder))
+    writer = index.writer(num_threads=1)
+    for passage_id, text in lines(source):
+        writer.add_document(tantivy.Document(id=passage_id, text=text))
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+    return index
+
+
 class Tantivy(Searching):
     packages = ("tantivy",)
 
     def open(self):
-        import tantivy
-
-        schema = tantivy.SchemaBuilder().add_text_field("id", stored=True, tokenizer_name="raw")
-        schema = schema.add_text_field("text", tokenizer_name="en_stem").build()
-        self.index = tantivy.Index(schema)
-        writer = self.index.writer(num_threads=1)
-        for passage_id, text in lines(self.source):
-            writer.add_document(tantivy.Document(id=passage_id, text=text))
-        writer.commit()
-        writer.wait_merging_threads()
-        self.index.reload()
+        self.index = tantivy_index(self.source)
 
     def run(self):
         searcher, self.found = self.index.searcher(), []
@@ -206,21 +214,49 @@ class Tantivy(Searching):
             self.found.append([searcher.doc(address)["id"][0] for _, address in hits])
 
 
+class TantivyIndexing(Corpus):
+    packages = ("tantivy",)
+
+    def run(self):
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.out.mkdir()
+        self.index = tantivy_index(self.source, self.out)
+
+    def proof(self):
+        return [self.index.searcher().num_docs]
+
+
 class Pisa(Searching):
+    """PISA's own words, stems and stop words, with the search that is fastest of its own here."""
+
     packages = ("pyterrier_pisa", "python-terrier")
+    stemmer, stops = "porter2", "terrier"
 
     def open(self):
         import pandas as pd
         from pyterrier_pisa import PisaIndex
 
-        folder = self.corpus / "out" / "pisa"
-        index = PisaIndex(str(folder), stemmer="porter2", threads=self.settings["threads"], overwrite=True)
+        threads = self.settings["threads"]
+        index = PisaIndex(str(self.out), stemmer=self.stemmer, stops=self.stops, threads=threads)
         if not index.built():
-            index.index({"docno": passage_id, "text": text} for passage_id, text in lines(self.source))
+            self.build(index)
         self.retriever = index.bm25(
-            k1=self.K1, b=self.B, num_results=self.depth, threads=self.settings["threads"], verbose=False
+            k1=self.K1,
+            b=self.B,
+            num_results=self.depth,
+            threads=threads,
+            query_algorithm="block_max_maxscore",
+            query_weighted=True,  # a word that comes twice counts twice
+            toks_scale=1,
         )
-        self.frame = pd.DataFrame({"qid": [str(number) for number in range(len(self.queries))], "query": self.queries})
+        asked = self.asked()
+        self.frame = pd.DataFrame({"qid": [str(number) for number in range(len(self.queries))], asked[0]: asked[1]})
+
+    def build(self, index):
+        index.indexer("text").index({"docno": passage_id, "text": text} for passage_id, text in lines(self.source))
+
+    def asked(self):
+        return "query", self.queries
 
     def run(self):
         self.frame_found = self.retriever.transform(self.frame)
@@ -228,3 +264,32 @@ class Pisa(Searching):
     def proof(self):
         found = {qid: part.sort_values("rank")["docno"].tolist() for qid, part in self.frame_found.groupby("qid")}
         return [found.get(qid, [])[:10] for qid in self.frame["qid"]]
+
+
+class PisaOurTerms(Pisa):
+    """Fed the terms of our analysis: what is left of the difference is PISA's BM25, whose idf is ln((N - n + 1/2) / (n + 1/2)), at least 1e-6."""
+
+    stemmer, stops = "none", "none"
+
+    def build(self, index):
+        index.toks_indexer("toks", scale=1).index(
+            {"docno": passage_id, "toks": Counter(terms.split(" "))} for passage_id, terms in lines(self.corpus / "terms.tsv")
+        )
+
+    def asked(self):
+        return "query_toks", [Counter(terms) for terms in json.loads((self.corpus / "query_terms.json").read_text("utf-8"))]
+
+
+class PisaIndexing(Corpus):
+    packages = Pisa.packages
+
+    def run(self):
+        from pyterrier_pisa import PisaIndex
+
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.index = PisaIndex(str(self.out), stemmer=Pisa.stemmer, threads=self.settings["threads"])
+        Pisa.build(self, self.index)
+        self.index.bm25(k1=Searching.K1, b=Searching.B)  # it compresses the postings for these
+
+    def proof(self):
+        return [self.index.num_docs()]

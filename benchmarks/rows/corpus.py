@@ -55,6 +55,35 @@ def _write_queries(place: Path, passages: int, count: int) -> None:
     (place / "queries.json").write_text(json.dumps(made[:count]), "utf-8")
 
 
+def terms(passages: int) -> Inputs:
+    """The corpus, and beside it the terms of its passages and queries, for a peer that is fed ours."""
+    base = corpus(passages)
+
+    def inputs(folder: Path, quick: bool) -> Settings:
+        settings = base(folder, quick)
+        place = Path(settings["corpus"])
+        if not (place / "query_terms.json").exists():
+            _write_terms(place)
+        return settings
+
+    return inputs
+
+
+def _write_terms(place: Path) -> None:
+    from positionbias.firststage.terms import Analyzer
+
+    analyzer = Analyzer()
+    with (
+        open(place / "source" / "collection.tsv", encoding="utf-8", newline="\n") as lines,
+        open(place / "terms.tsv", "w", encoding="utf-8", newline="\n") as out,
+    ):
+        for line in lines:
+            passage_id, _, text = line.rstrip("\n").partition("\t")
+            out.write(f"{passage_id}\t{' '.join(analyzer(text))}\n")
+    queries = json.loads((place / "queries.json").read_text("utf-8"))
+    (place / "query_terms.json").write_text(json.dumps([analyzer(query) for query in queries]), "utf-8")
+
+
 def answers(rows: int) -> Inputs:
     """A collection with an answer of one to six words in each passage, beside the corpus; and the same as JSON."""
     base = corpus(rows)
@@ -224,10 +253,39 @@ class Lucene(Bm25):
             self.run()
 
 
+class Indexing:
+    """A first search's part before the search: the index built from the collection, into its cache."""
+
+    packages = Bm25.packages
+    backend = "bm25s"
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        from positionbias.core.collection import find_collection
+
+        self.collection = find_collection(str(Path(settings["corpus"]) / "collection"))
+        self.threads = settings["threads"]
+
+    def run(self) -> None:
+        from positionbias.engine.choose import open_engine
+        from positionbias.firststage.bm25 import PRESETS, open_index
+
+        shutil.rmtree(self.collection.cache / self.backend, ignore_errors=True)
+        with open_engine("local", self.threads) as map_shards:
+            open_index(self.collection, PRESETS["anserini"], backend=self.backend, workers=self.threads, map_shards=map_shards)
+
+    def proof(self) -> list[int]:
+        return [len(self.collection)]
+
+
+class LuceneIndexing(Indexing):
+    backend = "lucene"
+
+
 DEPTH = {"depth": 1000}
-IN_MEMORY = (  # they hold all texts while they build
+SMALL = (  # they hold all texts while they build, or need our terms in a file
     Peer("bm25s, its own Python", "bm25", Side(f"{PEER}:Bm25s", DEPTH), goal=1.0),
     Peer("bm25s with numba", "bm25", Side(f"{PEER}:Bm25sNumba", DEPTH)),
+    Peer("PISA, fed our terms", "pisa", Side(f"{PEER}:PisaOurTerms", DEPTH), bound=0.1),  # the idf is its own
 )
 ON_DISK = (  # they split words by rules of their own
     Peer("tantivy", "bm25", Side(f"{PEER}:Tantivy", DEPTH), goal=1.0, bound=0.7),
@@ -245,7 +303,7 @@ def bm25(name: str, passages: int, peers: tuple[Peer, ...], *, large: bool = Fal
         work=f"BM25 over {passages:,} passages, 100 queries of 3 to 8 words, top 1,000",
         ours=Side("rows.corpus:Bm25", DEPTH),
         peers=peers,
-        inputs=corpus(passages),
+        inputs=(terms if SMALL[0] in peers else corpus)(passages),
         compare=top_lists,
         bound=0.3,  # of the first ten; stems and stop words are each library's own
         large=large,
@@ -262,9 +320,23 @@ def relative(expected: float, found: float) -> dict[str, float]:
 
 
 ROWS = (
-    bm25("bm25_50k", 50_000, (*IN_MEMORY, *ON_DISK, lucene(1.0))),
-    bm25("bm25_200k", 200_000, (*IN_MEMORY, *ON_DISK, lucene(1.0)), large=True),
+    bm25("bm25_50k", 50_000, (*SMALL, *ON_DISK, lucene(1.0))),
+    bm25("bm25_200k", 200_000, (*SMALL, *ON_DISK, lucene(1.0)), large=True),
     bm25("bm25_8m", 8_841_823, (*ON_DISK, lucene(2.0)), large=True),
+    Row(
+        name="bm25_index_200k",
+        work="BM25's index of 200,000 passages",
+        ours=Side("rows.corpus:Indexing"),
+        peers=(
+            Peer("tantivy", "bm25", Side(f"{PEER}:TantivyIndexing")),
+            Peer("PISA", "pisa", Side(f"{PEER}:PisaIndexing")),
+            Peer("Lucene (`--backend lucene`)", OURS, Side("rows.corpus:LuceneIndexing")),
+        ),
+        inputs=corpus(200_000),
+        compare=numbers,
+        bound=0,
+        large=True,
+    ),
     command(
         "import_tsv",
         "import of 200,000 passages of MS MARCO's form",
