@@ -51,7 +51,9 @@ register_optimizer_step_post_hook(_forget)  # fused optimizers change weights wi
 
 
 def inference_form(backbone: Any) -> InferenceForm | None:
-    """Return a model's form in the present precision; None where it has none, off a CPU, or where gradients are wanted.
+    """Return a model's form in the present precision; None where it has none, or gradients are wanted.
+
+    It has none off a CPU, of weights that are not float32, and under float16.
 
     Forms are dropped when the model is trained on.
     """
@@ -59,7 +61,7 @@ def inference_form(backbone: Any) -> InferenceForm | None:
         _FORMS.pop(backbone, None)
         return None
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else torch.float32
-    if backbone.device.type != "cpu" or dtype not in (torch.float32, torch.bfloat16):
+    if backbone.device.type != "cpu" or backbone.dtype != torch.float32 or dtype not in (torch.float32, torch.bfloat16):
         return None
     with _MAKING:
         forms, state = _FORMS.setdefault(backbone, {}), _state(backbone)
