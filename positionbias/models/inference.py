@@ -1,15 +1,18 @@
 """Faster forms of encoders for inference on a CPU: packed texts in torch, or OpenVINO in bfloat16 where it is installed.
 
-They are made of a model's weights when it is first used without gradients, one for each precision, and made anew when weights change.
+They are made of a model's weights when it is first used without gradients, one for each precision, and made anew when weights change:
+after a step of any optimizer, and after any other change that PyTorch counts. It counts none through ``.data`` or a NumPy view.
 """
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from positionbias.core.onednn import multiplies_bfloat16
 from positionbias.core.progress import remark
@@ -33,10 +36,25 @@ class InferenceForm(Protocol):
 
 # with the state of the weights from which each was made
 _FORMS: WeakKeyDictionary[nn.Module, dict[torch.dtype, tuple[Any, InferenceForm | None]]] = WeakKeyDictionary()
+_MAKING = Lock()  # threads that use a model for the first time make one form
+
+
+def _forget(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+    """Drop the forms of models that an optimizer has changed."""
+    if _FORMS:
+        changed = {id(weight) for group in optimizer.param_groups for weight in group["params"]}
+        with _MAKING:
+            for backbone in [one for one in _FORMS if not changed.isdisjoint(map(id, one.parameters()))]:
+                del _FORMS[backbone]
+
+
+register_optimizer_step_post_hook(_forget)  # fused optimizers change weights without counting it
 
 
 def inference_form(backbone: Any) -> InferenceForm | None:
-    """Return a model's form in the present precision; None where it has none, off a CPU, or where gradients are wanted.
+    """Return a model's form in the present precision; None where it has none, or gradients are wanted.
+
+    It has none off a CPU, of weights that are not float32, and under float16.
 
     Forms are dropped when the model is trained on.
     """
@@ -44,12 +62,13 @@ def inference_form(backbone: Any) -> InferenceForm | None:
         _FORMS.pop(backbone, None)
         return None
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else torch.float32
-    if backbone.device.type != "cpu" or dtype not in (torch.float32, torch.bfloat16):
+    if backbone.device.type != "cpu" or backbone.dtype != torch.float32 or dtype not in (torch.float32, torch.bfloat16):
         return None
-    forms, state = _FORMS.setdefault(backbone, {}), _state(backbone)
-    if dtype not in forms or forms[dtype][0] != state:
-        forms[dtype] = state, _made(backbone, dtype)
-    return forms[dtype][1]
+    with _MAKING:
+        forms, state = _FORMS.setdefault(backbone, {}), _state(backbone)
+        if dtype not in forms or forms[dtype][0] != state:
+            forms[dtype] = state, _made(backbone, dtype)
+        return forms[dtype][1]
 
 
 def _state(backbone: nn.Module) -> tuple[tuple[int, int], ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from importlib.util import find_spec
+from threading import Lock
 from typing import Any
 from weakref import ref
 
@@ -33,10 +34,11 @@ class _Named(nn.Module):
 
 
 class OpenVINOEncoder:
-    """An ``InferenceForm``. What is asked for is compiled on its first use, which takes seconds."""
+    """An ``InferenceForm``. What is asked for is compiled on its first use, which takes seconds. Threads take turns."""
 
     def __init__(self, backbone: Any) -> None:
         self._backbone = ref(backbone)
+        self._turn = Lock()  # a compiled model has one place for inputs and outputs
         self._compiled: dict[tuple[tuple[str, ...], bool], Any] = {}
 
     def cls_of(self, inputs: dict[str, Tensor]) -> Tensor:
@@ -50,10 +52,11 @@ class OpenVINOEncoder:
     def _run(self, inputs: dict[str, Tensor], *, cls_only: bool) -> Tensor:
         whole = {**inputs, "attention_mask": inputs.get("attention_mask", torch.ones_like(inputs["input_ids"]))}
         names = tuple(sorted(whole))
-        if (names, cls_only) not in self._compiled:
-            self._compiled[names, cls_only] = _compiled(self._backbone(), names, cls_only=cls_only)
-        found = self._compiled[names, cls_only]([whole[name].numpy() for name in names])
-        return torch.from_numpy(found[0].copy())  # the next call writes where this one's output lies
+        with self._turn:
+            if (names, cls_only) not in self._compiled:
+                self._compiled[names, cls_only] = _compiled(self._backbone(), names, cls_only=cls_only)
+            found = self._compiled[names, cls_only]([whole[name].numpy() for name in names])
+            return torch.from_numpy(found[0].copy())  # the next call writes where this one's output lies
 
 
 def openvino_encoder(backbone: Any) -> OpenVINOEncoder | None:

@@ -96,6 +96,15 @@ def test_all_kinds_lead_to_the_same_bits(seed: int, similarity: str, k: int, ris
         np.testing.assert_array_equal(other.scores, results[0].scores)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", KINDS)
+def test_products_at_the_end_of_float32_are_found_without_a_warning(kind: Kind) -> None:
+    tests = np.float32(1.8e19) * np.array([[1, 0], [0, 1], [-1, 0]], np.float32)  # 1.8e19² = 3.24e38
+    found = nearest(tests, [(np.arange(3), tests)], neighbours=3, rows=2, similarity="dot", products=lambda made, _: kind(made))
+    assert found.numbers.tolist() == [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
+    assert found.scores[:, 0] == pytest.approx(3.24e38, rel=1e-6)
+
+
 def test_the_kth_highest_by_hand() -> None:
     tests = np.array([0, 2, 0, 0, 2, 1])
     values = np.array([-1.5, 3.0, 2.0, -0.0, -np.inf, 7.0], np.float32)

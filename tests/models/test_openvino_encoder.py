@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,21 @@ def test_a_model_is_freed(tmp_path: Path) -> None:
     del encoder
     gc.collect()
     assert seen() is None
+
+
+@installed
+def test_threads_get_their_own_states(tmp_path: Path) -> None:
+    encoder = open_encoder(saved("bert", tmp_path / "encoder")).eval()
+    given = [encoder.assemble(encoder.read([text] * n, 40), limit=60) for n, text in enumerate(TEXTS, 1)]
+
+    def states(number: int) -> torch.Tensor:
+        with torch.no_grad(), half():
+            return encoder.last_hidden(**given[number])
+
+    alone = [states(number) for number in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        for number, found in zip([0, 1, 2, 3] * 100, pool.map(states, [0, 1, 2, 3] * 100), strict=True):
+            assert torch.equal(found, alone[number])
 
 
 @pytest.mark.parametrize(

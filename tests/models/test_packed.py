@@ -127,6 +127,30 @@ def test_it_follows_the_weights(folders: Path) -> None:
         assert torch.allclose(found, whole(encoder, given)[:, 0], atol=1e-5)
 
 
+@pytest.mark.parametrize("fused", [False, True])
+def test_it_follows_a_step_whose_forward_was_elsewhere(folders: Path, fused: bool) -> None:
+    encoder, other = encoder_of(folders, "bert"), encoder_of(folders, "bert")
+    given = inputs(encoder)
+    with torch.no_grad():
+        encoder.cls(**given)
+        other.cls(**given)
+        kept = inference_form(other.backbone)
+    encoder.backbone(**given).last_hidden_state.square().sum().backward()
+    torch.optim.Adam(encoder.backbone.parameters(), lr=0.1, fused=fused).step()  # if fused, no weight's version changes
+    with torch.no_grad():
+        assert torch.allclose(encoder.cls(**given), whole(encoder, given)[:, 0], atol=1e-5)
+        assert inference_form(other.backbone) is kept
+
+
+def test_a_model_in_float64_keeps_its_precision(folders: Path) -> None:
+    model = BertCat(BertCatConfig(pair_length=24), encoder_of(folders, "bert")).eval()
+    single = score_pairs(model, PAIRS)
+    assert abs(score_pairs(model.double(), PAIRS) - single).max() < 1e-5
+    given = inputs(model.encoder)
+    with torch.no_grad():
+        assert torch.allclose(model.encoder.cls(**given), whole(model.encoder, given)[:, 0], atol=1e-12)
+
+
 def test_only_for_inference_in_precisions_that_it_has(folders: Path) -> None:
     backbone = encoder_of(folders, "bert").backbone
     assert inference_form(backbone) is None  # gradients are wanted
