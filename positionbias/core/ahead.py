@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["ahead", "at_once"]
+__all__ = ["ahead", "at_once", "one_behind"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -57,6 +57,15 @@ def ahead(items: Iterable[T], most: int = 1) -> Generator[T]:
     finally:
         unwanted.set()
         thread.join()
+
+
+def one_behind(items: Iterable[T]) -> Generator[T]:
+    """Yield each item after the next has been made, so that a GPU has work while the host has some."""
+    waiting: list[T] = []
+    for item in items:
+        yield from waiting
+        waiting = [item]
+    yield from waiting
 
 
 def at_once(work: Callable[[T], R], items: Iterable[T], most: int, stop: threading.Event) -> Generator[R]:

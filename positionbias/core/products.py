@@ -21,6 +21,7 @@ from positionbias.core.similarity import UNIT
 __all__ = [
     "BLOCK",
     "PART",
+    "UNDERFLOW",
     "Hits",
     "NumpyProducts",
     "Products",
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 PART, BLOCK = 512, 1_024  # tests and rows of one product, which stays in a core's cache
-_UNDERFLOW = 1e-30  # more than products lose where float32 has no smaller numbers
+UNDERFLOW = 1e-30  # more than products lose where float32 has no smaller numbers
 
 
 class Hits(NamedTuple):
@@ -122,7 +123,7 @@ class NumpyProducts:
 
     def error(self, part: int, tile: Any) -> np.ndarray:
         """Return the error of a float32 product."""
-        return self.rounding * self.lengths[self.parts[part]] * tile.longest + _UNDERFLOW
+        return self.rounding * self.lengths[self.parts[part]] * tile.longest + UNDERFLOW
 
     def sampled(self, part: int, tile: Any, k: int) -> np.ndarray:
         """Look at evenly spaced rows, a block of them or 4 k."""

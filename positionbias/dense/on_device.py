@@ -16,8 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from positionbias.core.products import Hits, growth, lengths64
+from positionbias.core.products import UNDERFLOW, Hits, growth, lengths64
 from positionbias.core.threads import cores
+from positionbias.models.transfer import Fetched, send
 
 __all__ = ["DeviceProducts"]
 
@@ -26,18 +27,14 @@ _CELLS = 1 << 28  # products held at once, a GiB
 
 
 class _Sent(NamedTuple):
-    """A tile on the device; its highest products with their rows ``(tests, m)`` on their way to the host, and when they have arrived."""
+    """A tile on the device; its highest products with their rows ``(tests, m)`` on their way to the host."""
 
     factors: Tensor
-    source: Tensor  # kept while it is copied
-    values: Tensor
-    rows: Tensor
-    arrived: torch.cuda.Event | None
+    values: Fetched
+    rows: Fetched
     longest: float
 
     def wait(self) -> tuple[np.ndarray, np.ndarray]:
-        if self.arrived is not None:
-            self.arrived.synchronize()
         return self.values.numpy(), self.rows.numpy()
 
 
@@ -46,7 +43,7 @@ class DeviceProducts:
 
     def __init__(self, tests: np.ndarray, k: int, device: torch.device) -> None:
         self.device, self.most = device, k + _MORE
-        self.tests = torch.from_numpy(np.ascontiguousarray(tests)).to(device)
+        self.tests = send(tests, device)
         self.rounding = growth(tests.shape[1] + 2) * lengths64(tests)
         self.threads = cores()
         self.parts = [slice(p[0], p[-1] + 1) for p in np.array_split(np.arange(len(tests)), self.threads) if len(p)]
@@ -60,23 +57,14 @@ class DeviceProducts:
     @torch.inference_mode()
     def prepare(self, factors: np.ndarray, longest: float) -> _Sent:
         """Begin all of a tile's work on the device, without waiting for it."""
-        source = torch.from_numpy(factors)
-        if self.device.type == "cuda":
-            source = source.pin_memory()
-        sent = source.to(self.device, non_blocking=True)
+        sent = send(factors, self.device)
         size = max(1, _CELLS // max(1, len(self.tests)))
         found = [self._highest(sent[start : start + size], start) for start in range(0, len(sent), size)]
         values, rows = (torch.cat(column, dim=1) for column in zip(*found, strict=True))
         if len(found) > 1:
             values, places = values.topk(min(self.most, values.shape[1]), dim=1)
             rows = rows.gather(1, places)
-        rows = rows.to(torch.int32)
-        arrived = None
-        if self.device.type == "cuda":
-            values, rows = _on_the_way(values), _on_the_way(rows)
-            arrived = torch.cuda.Event()
-            arrived.record()
-        return _Sent(sent, source, values, rows, arrived, longest)
+        return _Sent(sent, Fetched(values), Fetched(rows.to(torch.int32)), longest)
 
     def _highest(self, factors: Tensor, first: int) -> tuple[Tensor, Tensor]:
         values, rows = (self.tests @ factors.T).topk(min(self.most, len(factors)), dim=1)
@@ -84,7 +72,7 @@ class DeviceProducts:
 
     def error(self, part: int, tile: _Sent) -> np.ndarray:
         """Return the error of a float32 product."""
-        return self.rounding[self.parts[part]] * tile.longest + 1e-30
+        return self.rounding[self.parts[part]] * tile.longest + UNDERFLOW
 
     def sampled(self, part: int, tile: _Sent, k: int) -> np.ndarray:
         """Return the k-th highest product of the tile."""
@@ -111,11 +99,6 @@ class DeviceProducts:
         products = (asked @ tile.factors.T).cpu().numpy()
         found, rows = np.nonzero(products >= least[tests, None])
         return Hits(tests[found], rows, products[found, rows])
-
-
-def _on_the_way(tensor: Tensor) -> Tensor:
-    """Return a tensor's copy in pinned memory, which arrives later."""
-    return torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True).copy_(tensor, non_blocking=True)
 
 
 @contextmanager

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from positionbias.core.ahead import ahead
+from positionbias.core.ahead import ahead, one_behind
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.progress import Progress
@@ -17,7 +17,6 @@ from positionbias.models.transfer import short_turns
 
 __all__ = ["READ_PASSAGES", "EncodedBlock", "RowTexts", "Rows", "encoded_blocks"]
 
-T = TypeVar("T")
 READ_PASSAGES = 2_048  # passages read at once and batched by length
 
 
@@ -58,19 +57,10 @@ def encoded_blocks(
     """
     with short_turns() if encoder.packs else nullcontext(), closing(ahead(_read(encoder, texts, rows))) as blocks:
         begun = ((first, found, read, encoder.begin_passages(read, bar)) for first, found, read in blocks)
-        for first, found, read, vectors_of in _one_behind(begun):
+        for first, found, read, vectors_of in one_behind(begun):
             vectors = _rounded(encoder, collection, first, vectors_of(), precision)
             empty = sum(not text.strip() for text in found)
             yield EncodedBlock(first, vectors, empty, sum(len(row) >= encoder.model.room for row in read))
-
-
-def _one_behind(items: Iterable[T]) -> Iterator[T]:
-    """Yield each item after the next has been made, so that a GPU has work while the host has some."""
-    waiting: list[T] = []
-    for item in items:
-        yield from waiting
-        waiting = [item]
-    yield from waiting
 
 
 def _read(encoder: SingleVectors, texts: RowTexts, rows: Rows) -> Iterator[tuple[int, list[str], Sequence[Any]]]:

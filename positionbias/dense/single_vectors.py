@@ -72,7 +72,7 @@ class SingleVectors:
 
     @property
     def packs(self) -> bool:
-        """Whether passages are encoded packed, on a GPU, while the host goes on."""
+        """True if passages are encoded packed, on a GPU, while the host goes on."""
         return self._packed is not None
 
     @cached_property

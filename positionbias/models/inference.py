@@ -23,7 +23,7 @@ __all__ = ["InferenceForm", "inference_form"]
 
 
 class InferenceForm(Protocol):
-    """What computes an encoder's last states, float32, of its padded inputs ``(n, length)``."""
+    """A form of an encoder that computes its last states, float32, of padded inputs ``(n, length)``."""
 
     def cls_of(self, inputs: dict[str, Tensor]) -> Tensor:
         """Return the states of the first tokens, ``(n, dim)``."""

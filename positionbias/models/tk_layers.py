@@ -43,7 +43,7 @@ class Kept:
 
 
 class Scratch(NamedTuple):
-    """What a block's attention works with: scores (n, width, width), mixed values (n, width, size), gradients of heads (3, n, …)."""
+    """Arrays that a block's attention works with: scores (n, width, width), mixed values (n, width, size), gradients of heads (3, n, …)."""
 
     scores: Tensor
     mixed: Tensor

@@ -33,7 +33,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the layers need beside their parameters: positions ``(rows, dim)``, the shape of attention, the precision of products,
+    """Settings of the layers beside their parameters: positions ``(rows, dim)``, the shape of attention, the precision of products,
     each norm's ε, and workspaces that no step is using."""
 
     positions: Tensor
@@ -50,7 +50,7 @@ class Setting:
 
 @dataclass(slots=True)
 class Weights:
-    """What the layers compute with: tables of word vectors ``(U, dim)`` and positions, the gate, and the layers.
+    """Weights that the layers compute with: tables of word vectors ``(U, dim)`` and positions, the gate, and the layers.
 
     ``first_words`` and ``first_places`` are the first layer's queries, keys and values of both tables, to be added.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from positionbias.core.ahead import ahead
+from positionbias.core.ahead import ahead, one_behind
 from positionbias.core.progress import Progress
 from positionbias.core.run import Run
 from positionbias.models.packed_models import PackedPairs
@@ -52,27 +51,20 @@ def score_packed(
 ) -> Scored:
     """Score all candidates, as ``ranking.pairs.score_by_pair``."""
     done = Scored()
-    model = packed.model
-    budget = TokenBudget(config.tokens(model.device))
-    waiting: deque[tuple[_Block, np.ndarray, Fetched]] = deque()
+    budget = TokenBudget(config.tokens(packed.model.device))
     with short_turns(), closing(ahead(_blocks(packed, collection, texts, candidates), _AHEAD)) as blocks:
-        for block in blocks:
-            lengths = block.queries.lengths[block.asked] + block.passages.lengths[block.places]
-            done.truncated += int((lengths >= model.room).sum())
-            done.empty_queries += int((block.queries.lengths == 0).sum())
-            waiting.append((block, *_begin(packed, block, np.minimum(lengths, model.room), budget, bar)))
-            if len(waiting) > 1:
-                _finish(done, *waiting.popleft())
-        while waiting:
-            _finish(done, *waiting.popleft())
+        for block, order, fetched in one_behind((block, *_begin(packed, block, done, budget, bar)) for block in blocks):
+            _finish(done, block, order, fetched)
     done.batch_tokens = budget.tokens if budget.shrunk else None
     return done
 
 
-def _begin(
-    packed: PackedPairs, block: _Block, lengths: np.ndarray, budget: TokenBudget, bar: Progress
-) -> tuple[np.ndarray, Fetched]:
-    """Begin to score a block; return the order of its pairs, and their scores on the way."""
+def _begin(packed: PackedPairs, block: _Block, done: Scored, budget: TokenBudget, bar: Progress) -> tuple[np.ndarray, Fetched]:
+    """Begin to score a block, and count what is cut or empty; return the order of its pairs, and their scores on the way."""
+    room = packed.model.room
+    lengths = block.queries.lengths[block.asked] + block.passages.lengths[block.places]
+    done.truncated += int((lengths >= room).sum())
+    done.empty_queries += int((block.queries.lengths == 0).sum())
     source = packed.source(block.queries, block.passages)
     found: list[tuple[np.ndarray, Tensor]] = []
 
@@ -82,7 +74,7 @@ def _begin(
         found.append((batch, packed.scores(packed.batch(source, asked, places, both))))
         bar.advance(len(batch))
 
-    budget.work(lengths, work)
+    budget.work(np.minimum(lengths, room), work)
     if not found:
         return np.empty(0, np.int64), Fetched(torch.empty(0))
     return np.concatenate([batch for batch, _ in found]), Fetched(torch.cat([scores for _, scores in found]))
