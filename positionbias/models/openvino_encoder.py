@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from importlib.util import find_spec
 from threading import Lock
 from typing import Any
@@ -63,14 +64,23 @@ def openvino_encoder(backbone: Any) -> OpenVINOEncoder | None:
     """Return an encoder in bfloat16; None where OpenVINO is not installed, or has no bfloat16 on this processor."""
     if find_spec("openvino") is None:
         return None
+    return OpenVINOEncoder(backbone) if "BF16" in _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES") else None
+
+
+@cache
+def _core() -> Any:
+    """Return OpenVINO's one core, which is never freed.
+
+    OpenVINO gives the thread that makes a core a stack for signals of its own, and removes it when the core and its models are freed, also from
+    another thread. The next signal would then end the process, even that of Ctrl-C or of a child that ends.
+    """
     from openvino import Core
 
-    return OpenVINOEncoder(backbone) if "BF16" in Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES") else None
+    return Core()
 
 
 def _compiled(backbone: Any, names: tuple[str, ...], *, cls_only: bool) -> Any:
     """Return the compiled model of inputs ``(n, length)`` in the order of ``names``, for as many threads as torch has."""
-    from openvino import Core
     from openvino.frontend import FrontEndManager
     from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
 
@@ -87,4 +97,4 @@ def _compiled(backbone: Any, names: tuple[str, ...], *, cls_only: bool) -> Any:
         "NUM_STREAMS": 1,
         "PERFORMANCE_HINT": "LATENCY",
     }
-    return Core().compile_model(model, "CPU", settings)
+    return _core().compile_model(model, "CPU", settings)
