@@ -88,13 +88,13 @@ def exact_search(
     by_id = vectors.by_descending_id()
     places = np.empty_like(by_id)
     places[by_id] = np.arange(len(by_id))  # numbered so that the lower number is the higher id
-    on_device = device is not None and device.type != "cpu" and len(vectors) <= MOST_NUMBERS
+    gpu = device if device is not None and device.type != "cpu" and len(vectors) <= MOST_NUMBERS else None
     passes = -(-len(queries) // at_once)
     with step(description, passes * len(vectors), unit="vectors") as bar:
         for start in range(0, len(queries), at_once):
             asked, blocks = queries[start : start + at_once], _numbered(vectors, places, bar)
-            if on_device:
-                found = nearest_on_device(asked, blocks, neighbours=depth, device=device, rows=len(vectors))
+            if gpu is not None:
+                found = nearest_on_device(asked, blocks, neighbours=depth, device=gpu, rows=len(vectors))
             else:
                 found = nearest(asked, blocks, neighbours=depth, rows=rows, similarity="dot")
             yield from zip(by_id[found.numbers], found.scores.astype(np.float32), strict=True)

@@ -73,7 +73,11 @@ def nearest_on_device(
     """
     search = DeviceSearch(tests, neighbours, device)
     size = max(1, _TILE // (4 * max(1, tests.shape[1])))
-    with _full_precision(), closing(ahead(blocks)) as read, closing(ahead(_tiles(read, min(size, rows or size), search))) as tiles:
+    with (
+        _full_precision(),
+        closing(ahead(blocks)) as read,
+        closing(ahead(_tiles(read, min(size, rows or size), search))) as tiles,
+    ):
         for tile in tiles:
             search.look(tile)
         return search.found()
