@@ -37,7 +37,7 @@ _MORE = 32  # candidates beyond those expected
 _BEHIND = 2  # tiles begun before the counts of one are read
 _TESTS = 8_192  # searched at once
 _CELLS = 1 << 28  # products held at once, a GiB
-_PAIRED = 1 << 26  # numbers of pairs whose scores are computed at once
+_PAIRED = 1 << 25  # numbers of pairs whose scores are computed at once
 _TILE = 1 << 28  # bytes of a tile
 _GROUP = 16  # products of which the highest is looked at first
 _VANISHING = 1e-17  # a length whose squares float32 may lose
@@ -120,7 +120,7 @@ class DeviceSearch:
         for start in range(0, count, _TESTS):
             part = slice(start, start + _TESTS)
             reached[part] = self._take(part, tile, width)
-        left = reached >= (width if width < len(tile.factors) else width + 1)
+        left = reached >= width if width < len(tile.factors) else torch.zeros_like(reached, dtype=torch.bool)
         bad = ~torch.isfinite(tile.squares)
         report = torch.stack([bad.to(torch.int64), left.any().to(torch.int64), reached.amax()])
         return _Begun(tile, width, left, Fetched(report))
@@ -219,7 +219,7 @@ def _tiles(blocks: Iterable[Block], size: int, search: DeviceSearch) -> Iterator
             sent = send(vectors[part], search.device).float()
             first, place = first + len(sent), slice(filled, filled + len(sent))
             tile.factors[place], tile.numbers[place] = sent, send(numbers[part], search.device)
-            torch.maximum(tile.squares, torch.linalg.vecdot(sent, sent).amax(), out=tile.squares)
+            torch.maximum(tile.squares, (sent * sent).sum(dim=1).amax(), out=tile.squares)
             filled = place.stop
             if filled == size:
                 yield tile
