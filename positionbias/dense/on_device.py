@@ -34,6 +34,7 @@ __all__ = ["MOST_NUMBERS", "DeviceSearch", "nearest_on_device"]
 
 MOST_NUMBERS = 1 << 32  # vectors; their numbers share 64 bits with a score
 _MORE = 32  # candidates beyond those expected
+_FEW = 16  # one in so many open tests changes no width
 _BEHIND = 2  # tiles begun before the counts of one are read
 _TESTS = 8_192  # searched at once
 _CELLS = 1 << 28  # products held at once, a GiB
@@ -53,7 +54,11 @@ class _Tile(NamedTuple):
 
 
 class _Begun(NamedTuple):
-    """A tile with how many candidates each test had; on its way to the host: NaN or infinity, some test open, the most candidates that reached."""
+    """A tile with how many candidates each test had, and which tests are open ``(tests,)``.
+
+    On its way to the host: whether some vector is not finite, how many tests are open, and the most candidates that reached the k-th score
+    of another test.
+    """
 
     tile: _Tile
     width: int
@@ -122,16 +127,16 @@ class DeviceSearch:
             reached[part] = self._take(part, tile, width)
         left = reached >= width if width < len(tile.factors) else torch.zeros_like(reached, dtype=torch.bool)
         bad = ~torch.isfinite(tile.squares)
-        report = torch.stack([bad.to(torch.int64), left.any().to(torch.int64), reached.amax()])
+        report = torch.stack([bad.to(torch.int64), left.sum(), reached.masked_fill(left, 0).amax()])
         return _Begun(tile, width, left, Fetched(report))
 
     def _end(self, begun: _Begun) -> None:
         """Search open tests again, among ever more of the tile."""
-        bad, some, reached = begun.report.numpy().tolist()
+        bad, left, reached = begun.report.numpy().tolist()
         if bad:
             raise InputError(NOT_FINITE)
-        self.width = min(self.k, 2 * reached) + _MORE
-        if not some:
+        self.width = min(self.k, 2 * reached if _FEW * left <= len(self.tests) else self.k) + _MORE
+        if not left:
             return
         tests, width, rows = begun.open.nonzero().squeeze(1), begun.width, len(begun.tile.factors)
         while len(tests):

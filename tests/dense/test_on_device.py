@@ -84,7 +84,8 @@ def test_open_tests_are_searched_again_in_their_tile(monkeypatch: pytest.MonkeyP
 
 def test_fewer_candidates_are_scored_once_k_are_known() -> None:
     draw = np.random.default_rng(5)
-    vectors, tests = draw.standard_normal((6_000, 8), np.float32), draw.standard_normal((2, 8), np.float32)
+    vectors, tests = draw.standard_normal((6_000, 8), np.float32), draw.standard_normal((16, 8), np.float32)
+    tests[3] = 0  # to which all are equally near; one in sixteen
     search = DeviceSearch(tests, 200, CPU)
     widths = []
     for tile in on_device._tiles(cut(np.arange(6_000), vectors, 500), 1_000, search):
