@@ -1,7 +1,7 @@
 """Float32 products of a tile of vectors with tests, searched by a bound: the one product of search, leakage and retrieval.
 
-``core.onednn`` multiplies by oneDNN where torch is installed, numpy elsewhere, ``dense.on_device`` on a GPU. What they find is a superset by a
-bound on rounding errors, and ``core.nearest`` computes it again in float64, so all lead to the same result.
+``core.onednn`` multiplies by oneDNN where torch is installed, numpy elsewhere. What they find is a superset by a bound on rounding errors, and
+``core.nearest`` computes it again in float64, so all lead to the same result; so does ``dense.on_device``, which does all of it on a GPU.
 
 With u = 2⁻²⁴ and γ = dim·u / (1 − dim·u), a float32 product of a and b, added up in any order, is wrong by at most γ·|a|·|b| (Higham, Accuracy
 and Stability of Numerical Algorithms, 2002, section 3.1).

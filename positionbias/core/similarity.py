@@ -8,10 +8,11 @@ import numpy as np
 
 from positionbias.core.errors import InputError
 
-__all__ = ["RESCORE", "UNIT", "Similarity", "Sized", "check_width", "cosines", "inner_products"]
+__all__ = ["NOT_FINITE", "RESCORE", "UNIT", "Similarity", "Sized", "check_width", "cosines", "inner_products"]
 
 Similarity = Literal["cosine", "dot"]
 
+NOT_FINITE = "vectors: wanted finite numbers of ordinary size; found NaN, infinity or beyond; check the encoder"
 RESCORE = 4_096  # pairs recomputed at a time
 UNIT = 2.0**-24  # the relative error of rounding to float32
 _CACHED = 128  # pairs at once: their products stay in the processor's cache
@@ -26,9 +27,7 @@ class Sized:
         # float32 sums suffice to scale unit vectors and to detect what is not finite
         lengths = np.sqrt(np.einsum("ij,ij->i", self.vectors, self.vectors))
         if not np.isfinite(lengths).all():
-            raise InputError(
-                "vectors: wanted finite numbers of ordinary size; found NaN, infinity or beyond; check the encoder"
-            )
+            raise InputError(NOT_FINITE)
         self._lengths = lengths
 
     def reach(self) -> np.ndarray:

@@ -5,7 +5,7 @@ score(q, p) = q · p,   the float32 nearest to the sum in float64;   equal score
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -13,9 +13,8 @@ import torch
 
 from positionbias.core.errors import SettingError
 from positionbias.core.nearest import FEWEST_ROWS, Block, held_bytes, nearest, tile_rows
-from positionbias.core.products import Products
 from positionbias.core.progress import Progress, step
-from positionbias.dense.on_device import DeviceProducts
+from positionbias.dense.on_device import MOST_NUMBERS, nearest_on_device
 
 __all__ = ["Found", "Searched", "exact_search", "least_memory", "queries_at_once"]
 
@@ -89,20 +88,15 @@ def exact_search(
     by_id = vectors.by_descending_id()
     places = np.empty_like(by_id)
     places[by_id] = np.arange(len(by_id))  # numbered so that the lower number is the higher id
-    on: Callable[[np.ndarray, int], Products] | None = None
-    if device is not None and device.type != "cpu":
-        on = lambda tests, k: DeviceProducts(tests, k, device)  # noqa: E731
+    gpu = device if device is not None and device.type != "cpu" and len(vectors) <= MOST_NUMBERS else None
     passes = -(-len(queries) // at_once)
     with step(description, passes * len(vectors), unit="vectors") as bar:
         for start in range(0, len(queries), at_once):
-            found = nearest(
-                queries[start : start + at_once],
-                _numbered(vectors, places, bar),
-                neighbours=depth,
-                rows=rows,
-                similarity="dot",
-                products=on,
-            )
+            asked, blocks = queries[start : start + at_once], _numbered(vectors, places, bar)
+            if gpu is not None:
+                found = nearest_on_device(asked, blocks, neighbours=depth, device=gpu, rows=len(vectors))
+            else:
+                found = nearest(asked, blocks, neighbours=depth, rows=rows, similarity="dot")
             yield from zip(by_id[found.numbers], found.scores.astype(np.float32), strict=True)
 
 

@@ -1,104 +1,241 @@
-"""Products on a GPU by torch, for ``core.nearest``, with nothing waited for but what comes back.
+"""Exact search on a GPU by torch: it keeps the best so far, and the host waits for nothing but counts of two tiles before.
 
-A tile is uploaded, multiplied and reduced to each test's highest products while the host still searches the one before; what comes back
-for each tile is ``(tests, k + 32)``. A test whose k-th highest product lies within rounding of more than that, for example of many equal vectors, has its
-row of products read whole.
+For each tile of vectors:
+
+1. Products with all tests in float32, a block at a time; each test's highest, as many as the width, are candidates.
+2. Their scores: sums in float64 in numpy's order, rounded to float32, so the same bits as those of ``core.similarity``.
+3. The k best of those known and the candidates, by falling score, then rising number.
+
+A row that is no candidate has a product of at most the lowest candidate's. A test is open if that, by the bound on rounding errors of
+``core.products``, may still reach its k-th score: for example if many vectors are equal. An open test is searched again among more
+candidates of the same tile, in the end all of its rows. The width of the next tiles follows from how many candidates reached the k-th score.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from positionbias.core.products import UNDERFLOW, Hits, growth, lengths64
-from positionbias.core.threads import cores
+from positionbias.core.ahead import ahead
+from positionbias.core.errors import InputError
+from positionbias.core.nearest import Block, Neighbours
+from positionbias.core.products import UNDERFLOW, growth, lengths64
+from positionbias.core.similarity import NOT_FINITE, Sized, check_width
+from positionbias.dense.sums import paired_sums
 from positionbias.models.transfer import Fetched, send
 
-__all__ = ["DeviceProducts"]
+__all__ = ["MOST_NUMBERS", "DeviceSearch", "nearest_on_device"]
 
-_MORE = 32  # products read back beyond k
+MOST_NUMBERS = 1 << 32  # vectors; their numbers share 64 bits with a score
+_MORE = 32  # candidates beyond those expected
+_FEW = 16  # one in so many open tests changes no width
+_BEHIND = 2  # tiles begun before the counts of one are read
+_TESTS = 8_192  # searched at once
 _CELLS = 1 << 28  # products held at once, a GiB
+_PAIRED = 1 << 25  # numbers of pairs whose scores are computed at once
+_TILE = 1 << 28  # bytes of a tile
+_GROUP = 16  # products of which the highest is looked at first
+_VANISHING = 1e-17  # a length whose squares float32 may lose
+_NONE = torch.iinfo(torch.int64).min  # the key of no vector
 
 
-class _Sent(NamedTuple):
-    """A tile on the device; its highest products with their rows ``(tests, m)`` on their way to the host."""
+class _Tile(NamedTuple):
+    """Vectors ``(n, dim)`` float32 with their numbers ``(n,)``, and the largest of their squared lengths ``()``."""
 
     factors: Tensor
-    values: Fetched
-    rows: Fetched
-    longest: float
-
-    def wait(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.values.numpy(), self.rows.numpy()
+    numbers: Tensor
+    squares: Tensor
 
 
-class DeviceProducts:
-    """``Products`` by torch on ``device``, in full float32: TensorFloat-32 is off while ``pool`` is open."""
+class _Begun(NamedTuple):
+    """A tile with how many candidates each test had, and which tests are open ``(tests,)``.
+
+    On its way to the host: whether some vector is not finite, how many tests are open, and the most candidates that reached the k-th score
+    of another test.
+    """
+
+    tile: _Tile
+    width: int
+    open: Tensor
+    report: Fetched
+
+
+def nearest_on_device(
+    tests: np.ndarray, blocks: Iterable[Block], *, neighbours: int, device: torch.device, rows: int | None = None
+) -> Neighbours:
+    """Find what ``core.nearest.nearest`` finds with ``similarity="dot"``, the same bits, on a device.
+
+    Numbers are below ``MOST_NUMBERS``. ``rows`` is the most vectors of a tile, by default as many as make 256 MiB.
+
+    Raises:
+        InputError: a vector that is not finite, or of another width.
+    """
+    search = DeviceSearch(tests, neighbours, device)
+    size = max(1, _TILE // (4 * max(1, tests.shape[1])))
+    with (
+        _full_precision(),
+        closing(ahead(blocks)) as read,
+        closing(ahead(_tiles(read, min(size, rows or size), search))) as tiles,
+    ):
+        for tile in tiles:
+            search.look(tile)
+        return search.found()
+
+
+class DeviceSearch:
+    """The k nearest so far of each test, on a device: ``keys`` ``(tests, k)`` int64, falling, and their ``scores`` float32."""
 
     def __init__(self, tests: np.ndarray, k: int, device: torch.device) -> None:
-        self.device, self.most = device, k + _MORE
-        self.tests = send(tests, device)
-        self.rounding = growth(tests.shape[1] + 2) * lengths64(tests)
-        self.threads = cores()
-        self.parts = [slice(p[0], p[-1] + 1) for p in np.array_split(np.arange(len(tests)), self.threads) if len(p)]
-
-    @contextmanager
-    def pool(self) -> Iterator[ThreadPoolExecutor]:
-        """Return the threads that look at what came back; until they end, float32 is multiplied in float32."""
-        with _full_precision(), ThreadPoolExecutor(self.threads, "products") as pool:
-            yield pool
+        check_width(tests, tests.shape[-1])
+        given = Sized(np.asarray(tests, np.float32), "dot").vectors
+        self.k, self.device, self.width = k, device, k + _MORE
+        self.tests = send(given, device)
+        # of a product, and of adding up a score and the lengths
+        self.rounding = send(growth(given.shape[1] + 8) * lengths64(given), device)
+        self.keys = torch.full((len(given), k), _NONE, dtype=torch.int64, device=device)
+        self.scores = torch.full((len(given), k), -torch.inf, device=device)
+        self._begun: deque[_Begun] = deque()
 
     @torch.inference_mode()
-    def prepare(self, factors: np.ndarray, longest: float) -> _Sent:
-        """Begin all of a tile's work on the device, without waiting for it."""
-        sent = send(factors, self.device)
-        size = max(1, _CELLS // max(1, len(self.tests)))
-        found = [self._highest(sent[start : start + size], start) for start in range(0, len(sent), size)]
-        values, rows = (torch.cat(column, dim=1) for column in zip(*found, strict=True))
-        if len(found) > 1:
-            values, places = values.topk(min(self.most, values.shape[1]), dim=1)
+    def look(self, tile: _Tile) -> None:
+        """Begin the search of a tile; end that of an earlier one."""
+        self._begun.append(self._begin(tile))
+        if len(self._begun) > _BEHIND:
+            self._end(self._begun.popleft())
+
+    @torch.inference_mode()
+    def found(self) -> Neighbours:
+        """Return the nearest of all tiles."""
+        while self._begun:
+            self._end(self._begun.popleft())
+        keys, scores = (Fetched(column).numpy() for column in (self.keys, self.scores))
+        numbers = MOST_NUMBERS - 1 - (keys & (MOST_NUMBERS - 1))
+        return Neighbours(np.where(keys == _NONE, -1, numbers), scores.astype(np.float64))
+
+    def _begin(self, tile: _Tile) -> _Begun:
+        """Search a tile without waiting for the device."""
+        width, count = min(self.width, len(tile.factors)), len(self.tests)
+        reached = torch.zeros(count, dtype=torch.int64, device=self.device)
+        for start in range(0, count, _TESTS):
+            part = slice(start, start + _TESTS)
+            reached[part] = self._take(part, tile, width)
+        left = reached >= width if width < len(tile.factors) else torch.zeros_like(reached, dtype=torch.bool)
+        bad = ~torch.isfinite(tile.squares)
+        report = torch.stack([bad.to(torch.int64), left.sum(), reached.masked_fill(left, 0).amax()])
+        return _Begun(tile, width, left, Fetched(report))
+
+    def _end(self, begun: _Begun) -> None:
+        """Search open tests again, among ever more of the tile."""
+        bad, left, reached = begun.report.numpy().tolist()
+        if bad:
+            raise InputError(NOT_FINITE)
+        self.width = min(self.k, 2 * reached if _FEW * left <= len(self.tests) else self.k) + _MORE
+        if not left:
+            return
+        tests, width, rows = begun.open.nonzero().squeeze(1), begun.width, len(begun.tile.factors)
+        while len(tests):
+            width = min(4 * width, rows)
+            parts = tests.split(max(1, min(_TESTS, _CELLS // rows)))
+            counts = torch.cat([self._take(part, begun.tile, width) for part in parts])
+            tests = tests[counts >= width] if width < rows else tests[:0]
+
+    def _take(self, part: slice | Tensor, tile: _Tile, width: int) -> Tensor:
+        """Merge some tests' candidates; return how many of them reach the k-th score by the bound ``(tests,)``."""
+        tests = self.tests[part]
+        values, rows = _highest(tests, tile.factors, width)
+        scores = self._scored(tests, tile.factors, rows)
+        keys = _keys(scores, tile.numbers[rows])
+        held, known = self.keys[part], self.scores[part]
+        ascending = held.flip(1)
+        places = torch.searchsorted(ascending, keys).clamp_(max=self.k - 1)
+        again = ascending.gather(1, places) == keys  # found before, among fewer
+        keys = torch.where(again, _NONE, keys)
+        keys, order = torch.cat([held, keys], dim=1).topk(self.k, dim=1)
+        scores = torch.cat([known, scores], dim=1).gather(1, order)
+        scores = torch.where(keys == _NONE, -torch.inf, scores)
+        self.keys[part], self.scores[part] = keys, scores
+        longest = tile.squares.double().sqrt() * (1 + growth(2 * tests.shape[1])) + _VANISHING
+        error = self.rounding[part] * longest + UNDERFLOW
+        most = (values.double() + error[:, None]).float()  # a score is rounded like this, and rounding keeps the order
+        return (most >= scores[:, -1:]).sum(dim=1)
+
+    def _scored(self, tests: Tensor, factors: Tensor, rows: Tensor) -> Tensor:
+        """Return the scores of pairs of tests ``(t, dim)`` and rows ``(t, n)``, ``(t, n)`` float32."""
+        size = max(1, _PAIRED // max(1, rows.shape[1] * tests.shape[1]))
+        parts = [slice(start, start + size) for start in range(0, len(tests), size)]
+        sums = (paired_sums(factors[rows[part]].double().mul_(tests[part].double()[:, None])) for part in parts)
+        return torch.cat([found.float() for found in sums])
+
+
+def _highest(tests: Tensor, factors: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """Return the highest products of tests ``(t, dim)`` with rows, falling, and the rows, ``(t, width)`` each."""
+    size = max(width, _CELLS // max(1, len(tests)))
+    best: tuple[Tensor, Tensor] | None = None
+    for start in range(0, len(factors), size):
+        values, rows = _top(tests @ factors[start : start + size].T, width)
+        rows = rows + start
+        if best is not None:
+            values, rows = torch.cat([best[0], values], dim=1), torch.cat([best[1], rows], dim=1)
+            values, places = values.topk(width, dim=1)
             rows = rows.gather(1, places)
-        return _Sent(sent, Fetched(values), Fetched(rows.to(torch.int32)), longest)
+        best = values, rows
+    assert best is not None
+    return best
 
-    def _highest(self, factors: Tensor, first: int) -> tuple[Tensor, Tensor]:
-        values, rows = (self.tests @ factors.T).topk(min(self.most, len(factors)), dim=1)
-        return values, rows + first
 
-    def error(self, part: int, tile: _Sent) -> np.ndarray:
-        """Return the error of a float32 product."""
-        return self.rounding[self.parts[part]] * tile.longest + UNDERFLOW
+def _top(products: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """Return what ``topk`` does, by the highest of each group where that leaves few: the groups with the highest of them hold all."""
+    tests, count = products.shape
+    if 4 * width * _GROUP > count:
+        return products.topk(min(width, count), dim=1)
+    whole = count - count % _GROUP
+    groups = products[:, :whole].unflatten(1, (-1, _GROUP)).amax(dim=2).topk(width, dim=1, sorted=False).indices
+    inside = torch.arange(_GROUP, device=products.device)
+    rest = torch.arange(whole, count, device=products.device).expand(tests, -1)
+    columns = torch.cat([(groups[:, :, None] * _GROUP + inside).flatten(1), rest], dim=1)
+    values, places = products.gather(1, columns).topk(width, dim=1)
+    return values, columns.gather(1, places)
 
-    def sampled(self, part: int, tile: _Sent, k: int) -> np.ndarray:
-        """Return the k-th highest product of the tile."""
-        values = tile.wait()[0][self.parts[part]]
-        return values[:, k - 1] if values.shape[1] >= k else np.full(len(values), -np.inf, np.float32)
 
-    def scan(self, part: int, tile: _Sent, lowest: np.ndarray) -> Iterator[Hits]:
-        """Yield what came back and reaches the bound; then what is left of tests of which more may reach it."""
-        values, rows = (column[self.parts[part]] for column in tile.wait())
-        known = self.sampled(part, tile, self.most - _MORE)
-        error = self.error(part, tile)
-        least = np.maximum(lowest - error, known - 2 * error)
-        mask = values >= least[:, None]
-        whole = mask[:, -1] & (values.shape[1] < len(tile.factors))
-        mask[whole] = False
-        tests, places = np.nonzero(mask)
-        yield Hits(tests, rows[tests, places].astype(np.int64), values[tests, places])
-        for start in range(0, len(lines := np.flatnonzero(whole)), 256):
-            yield self._whole(part, lines[start : start + 256], tile, least)
+def _keys(scores: Tensor, numbers: Tensor) -> Tensor:
+    """Return int64 in the order of float32 scores, of equal ones in falling order of their numbers."""
+    bits = (scores + 0.0).view(torch.int32)  # minus zero equals zero
+    ordered = bits ^ ((bits >> 31) & 0x7FFFFFFF)
+    return (ordered.to(torch.int64) << 32) | (MOST_NUMBERS - 1 - numbers)
 
-    @torch.inference_mode()
-    def _whole(self, part: int, tests: np.ndarray, tile: _Sent, least: np.ndarray) -> Hits:
-        asked = self.tests[self.parts[part]][torch.from_numpy(tests).to(self.device)]
-        products = (asked @ tile.factors.T).cpu().numpy()
-        found, rows = np.nonzero(products >= least[tests, None])
-        return Hits(tests[found], rows, products[found, rows])
+
+@torch.inference_mode()
+def _tiles(blocks: Iterable[Block], size: int, search: DeviceSearch) -> Iterator[_Tile]:
+    """Yield tiles of ``size`` vectors, the last one smaller, filled on the device by what comes."""
+    dimension = search.tests.shape[1]
+    tile, filled = _empty(size, dimension, search.device), 0
+    for numbers, block in blocks:
+        check_width(block, dimension)
+        vectors = block if block.dtype in (np.float16, np.float32) else block.astype(np.float32)
+        first = 0
+        while first < len(vectors):
+            part = slice(first, first + size - filled)
+            sent = send(vectors[part], search.device).float()
+            first, place = first + len(sent), slice(filled, filled + len(sent))
+            tile.factors[place], tile.numbers[place] = sent, send(numbers[part], search.device)
+            torch.maximum(tile.squares, (sent * sent).sum(dim=1).amax(), out=tile.squares)
+            filled = place.stop
+            if filled == size:
+                yield tile
+                tile, filled = _empty(size, dimension, search.device), 0
+    if filled:
+        yield _Tile(tile.factors[:filled], tile.numbers[:filled], tile.squares)
+
+
+def _empty(size: int, dimension: int, device: torch.device) -> _Tile:
+    factors, numbers = torch.empty((size, dimension), device=device), torch.empty(size, dtype=torch.int64, device=device)
+    return _Tile(factors, numbers, torch.zeros((), device=device))
 
 
 @contextmanager

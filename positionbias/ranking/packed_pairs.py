@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from positionbias.core.ahead import ahead, one_behind
+from positionbias.core.collection import Collection
 from positionbias.core.progress import Progress
 from positionbias.core.run import Run
 from positionbias.models.packed_models import PackedPairs
@@ -24,8 +27,10 @@ from positionbias.ranking.scored import PassageTexts, Scored
 __all__ = ["score_packed"]
 
 _MOST_TOKENS = 1 << 28  # held of passages, 1 GiB: 4 million of MS MARCO's
+_MOST_KEPT = 1 << 26  # tokens kept for a model's next run: 800,000 passages
 _AHEAD = 2  # blocks read ahead
 _FIRST_PAIRS = 1_024  # of the first block, for which the device waits
+_Read = Callable[[Sequence[str]], Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -52,10 +57,13 @@ def score_packed(
     """Score all candidates, as ``ranking.pairs.score_by_pair``."""
     done = Scored()
     budget = TokenBudget(config.tokens(packed.model.device))
-    with short_turns(), closing(ahead(_blocks(packed, collection, texts, candidates), _AHEAD)) as blocks:
+    passages = _passages(packed, collection, candidates)
+    with short_turns(), closing(ahead(_blocks(packed, passages, texts, candidates), _AHEAD)) as blocks:
         for block, order, fetched in one_behind((block, *_begin(packed, block, done, budget, bar)) for block in blocks):
             _finish(done, block, order, fetched)
     done.batch_tokens = budget.tokens if budget.shrunk else None
+    if isinstance(collection, Collection) and passages.held <= _MOST_KEPT:  # whose texts stay what they are
+        _kept[packed.model] = passages
     return done
 
 
@@ -87,47 +95,57 @@ def _finish(done: Scored, block: _Block, order: np.ndarray, fetched: Fetched) ->
     done.scores.update(zip(block.query_ids, np.split(scores, ends[:-1]), strict=True))
 
 
-def _blocks(packed: PackedPairs, collection: PassageTexts, texts: Mapping[str, str], candidates: Run) -> Iterator[_Block]:
+def _blocks(packed: PackedPairs, passages: _Passages, texts: Mapping[str, str], candidates: Run) -> Iterator[_Block]:
     """Yield blocks of whole queries as tokens; a passage is read once, as long as memory holds it."""
-    passages = _Passages(packed, collection, candidates)
     for query_ids in query_blocks(candidates, _FIRST_PAIRS):
         per_query = [candidates.numbers(query_id) for query_id in query_ids]
         counts = [len(numbers) for numbers in per_query]
         distinct, places = np.unique(np.concatenate(per_query), return_inverse=True)
         queries = TokenRows.of(packed.model.read_queries([texts[query_id] for query_id in query_ids]))
         asked = np.repeat(np.arange(len(query_ids)), counts)
-        yield _Block(query_ids, counts, queries, passages.rows(distinct), asked, places)
+        yield _Block(query_ids, counts, queries, passages.rows(distinct, packed.model.read_passages), asked, places)
 
 
 class _Passages:
     """Passages by their number in the run, tokenized at the first use and held up to ``_MOST_TOKENS``."""
 
-    def __init__(self, packed: PackedPairs, collection: PassageTexts, candidates: Run) -> None:
-        self.model, self.collection, self.ids = packed.model, collection, candidates.passage_ids
+    def __init__(self, collection: PassageTexts, ids: list[str]) -> None:
+        self.collection, self.ids = collection, ids
         self._forget()
 
     def _forget(self) -> None:
         self._tokens = np.empty(1 << 20, np.int32)
-        self._held = 0
+        self.held = 0
         self._starts = np.full(len(self.ids), -1, np.int64)
         self._lengths = np.zeros(len(self.ids), np.int64)
 
-    def rows(self, numbers: np.ndarray) -> TokenRows:
-        """Return passages ``(n,)`` by distinct numbers."""
-        if self._held > _MOST_TOKENS:
+    def rows(self, numbers: np.ndarray, read: _Read) -> TokenRows:
+        """Return passages ``(n,)`` by distinct numbers; new ones by ``read``."""
+        if self.held > _MOST_TOKENS:
             self._forget()
         new = numbers[self._starts[numbers] < 0]
         if len(new):
-            self._keep(new, TokenRows.of(self.model.read_passages(self.collection.texts([self.ids[number] for number in new]))))
+            self._keep(new, TokenRows.of(read(self.collection.texts([self.ids[number] for number in new]))))
         lengths = self._lengths[numbers]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         places = np.repeat(self._starts[numbers] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return TokenRows(self._tokens[places], offsets)
 
     def _keep(self, numbers: np.ndarray, rows: TokenRows) -> None:
-        held = self._held + len(rows.tokens)
+        held = self.held + len(rows.tokens)
         if held > len(self._tokens):
-            self._tokens = np.concatenate([self._tokens[: self._held], np.empty(2 * held - self._held, np.int32)])
-        self._tokens[self._held : held] = rows.tokens
-        self._starts[numbers], self._lengths[numbers] = self._held + rows.offsets[:-1], rows.lengths
-        self._held = held
+            self._tokens = np.concatenate([self._tokens[: self.held], np.empty(2 * held - self.held, np.int32)])
+        self._tokens[self.held : held] = rows.tokens
+        self._starts[numbers], self._lengths[numbers] = self.held + rows.offsets[:-1], rows.lengths
+        self.held = held
+
+
+_kept: WeakKeyDictionary[Any, _Passages] = WeakKeyDictionary()
+
+
+def _passages(packed: PackedPairs, collection: PassageTexts, candidates: Run) -> _Passages:
+    """Return the passages with what this model read of them before: a training validates on the same ones each time."""
+    kept = _kept.pop(packed.model, None)
+    if kept is not None and kept.collection is collection and kept.ids == candidates.passage_ids:
+        return kept
+    return _Passages(collection, candidates.passage_ids)

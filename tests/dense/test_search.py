@@ -19,7 +19,6 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import DependencyError, InputError, SettingError
 from positionbias.core.manifest import Manifest, read_manifest
-from positionbias.core.nearest import nearest
 from positionbias.core.records import Query
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import order_by_score, read_run
@@ -28,7 +27,7 @@ from positionbias.core.similarity import inner_products
 from positionbias.dense.approximate import AnnIndex, open_ann
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.exact import Found, exact_search, least_memory, queries_at_once
-from positionbias.dense.on_device import DeviceProducts
+from positionbias.dense.on_device import nearest_on_device
 from positionbias.dense.queries import query_blocks
 from positionbias.dense.retrieve import retrieve_dense
 from positionbias.dense.settings import AnnSettings, DenseSearch, Index
@@ -93,32 +92,10 @@ def test_exact_is_brute_force_with_ties_duplicates_and_halves(data: st.DataObjec
     depth = data.draw(st.integers(1, 12))
     expected = brute_force(held, queries, depth)
     assert listed(exact_search(held, queries, depth)) == expected
-    on_torch = exact_search(held, queries, depth, device=torch.device("meta"))
     with pytest.MonkeyPatch.context() as patch:  # the other place to compute, on the processor
-        patch.setattr(DeviceProducts, "__init__", lambda self, tests, k, _: on_cpu(self, tests, k))
-        assert listed(on_torch) == expected
-
-
-_init = DeviceProducts.__init__
-
-
-def on_cpu(self: DeviceProducts, tests: np.ndarray, k: int) -> None:
-    _init(self, tests, k, torch.device("cpu"))
-
-
-def test_a_device_reads_whole_what_ties_beyond_what_it_brings_back() -> None:
-    draw = np.random.default_rng(4)
-    vectors = draw.standard_normal((400, 6), np.float32)
-    vectors[50:250] = vectors[50]  # 200 equal ones: more than 5 + 32
-    queries = np.concatenate([vectors[50:51], draw.standard_normal((3, 6), np.float32)])
-    for cut in (40, 400):  # a tile as small as what comes back, and a large one
-        blocks = [(np.arange(first, min(first + cut, 400)), vectors[first : first + cut]) for first in range(0, 400, cut)]
-        device = lambda tests, k: DeviceProducts(tests, k, torch.device("cpu"))  # noqa: E731
-        found = nearest(queries, blocks, neighbours=5, rows=cut, products=device)
-        expected = nearest(queries, blocks, neighbours=5, rows=cut)
-        assert found.numbers[0].tolist() == [50, 51, 52, 53, 54]
-        np.testing.assert_array_equal(found.numbers, expected.numbers)
-        np.testing.assert_array_equal(found.scores, expected.scores)
+        on_cpu = lambda *given, device, **more: nearest_on_device(*given, device=torch.device("cpu"), **more)  # noqa: E731
+        patch.setattr("positionbias.dense.exact.nearest_on_device", on_cpu)
+        assert listed(exact_search(held, queries, depth, device=torch.device("meta"))) == expected
 
 
 def test_memory_changes_no_result_and_too_little_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
