@@ -61,8 +61,8 @@ def _keep_few_products() -> None:
     oneDNN generates code for each shape of a product, and torch keeps it a second time: 0.6 MiB a shape in all. By default both keep 1,024, which
     grow by hundreds of MiB where batches differ in length, and keep freed memory around them from going back to the system.
     """
-    for cache in _CACHES:
-        os.environ.setdefault(cache, _SHAPES)
+    for name in _CACHES:
+        os.environ.setdefault(name, _SHAPES)
 
 
 def _usable() -> bool:
