@@ -101,7 +101,10 @@ def measure(given: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
                 text=True,
             )
             found[name].append(json.loads(done.stdout.splitlines()[-1]))
-            told = {field: round(found[name][-1][field], 3) for field in ("peak", "processor", "faults", "load")}
+            told: dict[str, Any] = {
+                field: round(found[name][-1][field], 3) for field in ("peak", "processor", "faults", "load")
+            }
+            told["resident"] = [round(after) for after in found[name][-1]["resident"][9::10]]
             print(name, told, file=sys.stderr, flush=True)
     return found
 
