@@ -33,6 +33,8 @@ __all__ = ["OneDnnProducts", "SievedProducts", "has_onednn", "multiplies_bfloat1
 
 _HALF = 2.0**-8  # the relative error of rounding to bfloat16
 _MANY = 1_024  # tests
+_SHAPES = "128"  # products that are kept prepared: several times those of a training step
+_CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")  # of oneDNN, and of torch's layer above it
 
 
 def products_here(tests: np.ndarray) -> Products:
@@ -48,8 +50,19 @@ def has_onednn() -> bool:
     """Return True if torch has oneDNN's linear layer on this processor."""
     import torch
 
+    _keep_few_products()
     there = hasattr(torch.ops.mkldnn, "_linear_pointwise") and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
     return there and torch.backends.mkldnn.is_available() and platform.machine().lower() in {"x86_64", "amd64"}
+
+
+def _keep_few_products() -> None:
+    """Bound the memory of prepared products, unless the user did; read when the first one is made.
+
+    oneDNN generates code for each shape of a product, and torch keeps it a second time: 0.6 MiB a shape in all. By default both keep 1,024, which
+    grow by hundreds of MiB where batches differ in length, and keep freed memory around them from going back to the system.
+    """
+    for name in _CACHES:
+        os.environ.setdefault(name, _SHAPES)
 
 
 def _usable() -> bool:

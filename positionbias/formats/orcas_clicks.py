@@ -143,7 +143,12 @@ class TrecForm:
 
     def __init__(self, queries: Lines | None, qrels: Lines | None) -> None:
         self._queries, self._qrels = queries, qrels
-        self._known = self._query_keys()
+        self._seed = 0
+        known = self._query_keys()
+        while known is None:  # two ids had one hash, about once in 340,000 imports
+            self._seed += 1
+            known = self._query_keys()
+        self._known = known
         self._judged = self._judged_keys()
         self.unjudged = 0
         self.without_query = 0
@@ -155,26 +160,37 @@ class TrecForm:
         for numbered in self._query_batches():
             queries = [query for _, query in numbered]
             if judged is not None:
-                queries = list(compress(queries, judged.contains(_keys(query.query_id for query in queries))))
+                queries = list(compress(queries, judged.contains(self._keys(query.query_id for query in queries))))
             self.unjudged += len(numbered) - len(queries)
             if queries:
                 split = split or open_split()
                 split.add(queries)
         for qrels in self._qrel_batches():
-            kept = list(compress(qrels, self._known.contains(_keys(qrel.query_id for qrel in qrels))))
+            kept = list(compress(qrels, self._known.contains(self._keys(qrel.query_id for qrel in qrels))))
             self.without_query += len(qrels) - len(kept)
             if kept:
                 assert split is not None  # a judged query of the file was written
                 split.add((), kept)
 
-    def _query_keys(self) -> KeyMap:
+    def _query_keys(self) -> KeyMap | None:
+        """Return the hashes of all query ids; None if two ids have the same."""
         known = KeyMap(np.bool_)
         for numbered in self._query_batches():
-            new = known.add(_keys(query.query_id for _, query in numbered)).new
+            new = known.add(self._keys(query.query_id for _, query in numbered)).new
             if not new.all():
-                assert self._queries is not None
-                raise repeated_query(self._queries.place, *numbered[int(new.argmin())])
+                line, query = numbered[int(new.argmin())]
+                self._refuse_repeated(line, query)
+                return None
         return known
+
+    def _refuse_repeated(self, line: int, query: Query) -> None:
+        """Refuse a query whose id an earlier line has, read again: an equal hash alone does not say so."""
+        assert self._queries is not None
+        for earlier, other in numbered_queries(self._queries.read(), self._queries.place):
+            if earlier == line:
+                return
+            if other.query_id == query.query_id:
+                raise repeated_query(self._queries.place, line, query)
 
     def _judged_keys(self) -> KeyMap | None:
         if self._qrels is None:
@@ -182,9 +198,12 @@ class TrecForm:
         judged, pairs = KeyMap(np.bool_), PairHashes()
         for qrels in self._qrel_batches():
             pairs.add(qrels)
-            judged.add(_keys(qrel.query_id for qrel in qrels))
+            judged.add(self._keys(qrel.query_id for qrel in qrels))
         pairs.refuse(numbered_qrels(self._qrels.read(), self._qrels.place), self._qrels.place)
         return judged
+
+    def _keys(self, query_ids: Iterable[str]) -> np.ndarray:
+        return _keys(query_ids, self._seed)
 
     def _query_batches(self) -> Iterator[list[tuple[int, Query]]]:
         if self._queries is not None:
@@ -195,8 +214,8 @@ class TrecForm:
             yield from _batches(qrel for _, qrel in numbered_qrels(self._qrels.read(), self._qrels.place))
 
 
-def _keys(query_ids: Iterable[str]) -> np.ndarray:
-    return keys64(0, "query id", [query_id.encode() for query_id in query_ids])
+def _keys(query_ids: Iterable[str], seed: int = 0) -> np.ndarray:
+    return keys64(seed, "query id", [query_id.encode() for query_id in query_ids])
 
 
 def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:

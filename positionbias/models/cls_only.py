@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
-__all__ = ["ARRANGEMENTS", "HEADS", "Arrangement", "cls_logits", "cls_states"]
+__all__ = ["ARRANGEMENTS", "HEADS", "Arrangement", "cls_logits", "cls_states", "hooked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,14 @@ HEADS: dict[str, Callable[[Any, Tensor], Tensor]] = {
 }
 
 
+def hooked(model: nn.Module) -> bool:
+    """Return True if a part of a model has a forward hook, which only the model's own forward pass calls."""
+    return any(part._forward_hooks or part._forward_pre_hooks for part in model.modules())
+
+
 def _applies(model: Any) -> bool:
+    if hooked(model):
+        return False
     # the mask is made here in the form of PyTorch's own attention
     own_attention = getattr(model.config, "_attn_implementation", None) == "sdpa"
     return type(model).__name__ in ARRANGEMENTS and own_attention and not getattr(model.config, "is_decoder", False)

@@ -16,6 +16,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from positionbias.core.onednn import multiplies_bfloat16
 from positionbias.core.progress import remark
+from positionbias.models.cls_only import hooked
 from positionbias.models.openvino_encoder import openvino_encoder
 from positionbias.models.packed import packed_encoder
 
@@ -54,7 +55,7 @@ register_optimizer_step_post_hook(_forget)  # fused optimizers change weights wi
 def inference_form(backbone: Any) -> InferenceForm | None:
     """Return a model's form in the present precision; None where it has none, or gradients are wanted.
 
-    It has none off a CPU, of weights that are not float32, and under float16.
+    It has none off a CPU, of weights that are not float32, under float16, and where forward hooks are registered.
 
     Forms are dropped when the model is trained on.
     """
@@ -63,6 +64,8 @@ def inference_form(backbone: Any) -> InferenceForm | None:
         return None
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else torch.float32
     if backbone.device.type != "cpu" or backbone.dtype != torch.float32 or dtype not in (torch.float32, torch.bfloat16):
+        return None
+    if hooked(backbone):
         return None
     with _MAKING:
         forms, state = _FORMS.setdefault(backbone, {}), _state(backbone)

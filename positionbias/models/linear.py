@@ -92,7 +92,8 @@ class Product:
 
 def product(layers: Sequence[nn.Linear], dtype: torch.dtype) -> Product:
     """Return one product of layers that read the same rows; its columns are theirs in turn."""
-    weight = torch.cat([layer.weight.detach() for layer in layers]).to(dtype)
+    weights = [layer.weight.detach() for layer in layers]
+    weight = (torch.cat(weights) if len(weights) > 1 else weights[0]).to(dtype)
     biases = [layer.bias for layer in layers if layer.bias is not None]
     bias = torch.cat([one.detach() for one in biases]).to(dtype) if biases else None
     ordered = weight.device.type == "cpu" and has_onednn() and _multiplies(dtype)

@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from positionbias.core.errors import InputError
 from positionbias.models.linear import Product, product
 from positionbias.models.packed_attention import attend_packed
 
@@ -155,7 +156,11 @@ class PackedEncoder:
         self._layers = [_layer(layer, names, heads, dtype, self.dtype) for layer in backbone.get_submodule(names.stack)]
 
     def pack(self, inputs: dict[str, Tensor]) -> tuple[PackedBatch, Tensor | None]:
-        """Pack padded inputs ``(n, length)``; also return their mask ``(n, length)``, None without padding."""
+        """Pack padded inputs ``(n, length)``; also return their mask ``(n, length)``, None without padding.
+
+        Raises:
+            InputError: a row without a token.
+        """
         numbers, types = inputs["input_ids"], inputs.get("token_type_ids")
         mask = inputs.get("attention_mask")
         mask = None if mask is None else mask.bool()
@@ -170,6 +175,11 @@ class PackedEncoder:
             return part.flatten() if mask is None else part[mask]
 
         lengths = torch.full((n,), length) if mask is None else mask.sum(dim=1)
+        if n and not lengths.min():
+            raise InputError(
+                f"attention_mask: wanted a token in each row; found none in row {int(lengths.argmin())} (from 0); "
+                "leave it out, or give it the special tokens"
+            )
         offsets = F.pad(lengths.cumsum(0), (1, 0)).int()
         types = None if types is None else flat(types)
         return PackedBatch(flat(numbers), types, flat(positions), offsets, int(lengths.max()) if n else 0), mask

@@ -72,10 +72,16 @@ class _Cosines(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Any:
+        parameters = ctx.saved_tensors  # raises where PyTorch has freed them
+        if ctx.run is None:
+            raise RuntimeError(
+                "TK over packed texts: wanted one backward pass for each forward pass, as its arrays are used again; found a second one; "
+                "call the model again, or add up the losses first"
+            )
         run, units, norms = ctx.run, ctx.units, ctx.norms
         pack: Pack = run.pack
         with torch.autocast("cpu", enabled=False):
-            sums = Sums(run.weights, ctx.saved_tensors, run.space)
+            sums = Sums(run.weights, parameters, run.space)
             back = run.space.take(units.shape, run.full, "units back").zero_()
             moved: set[int] = set()
             for place in gradient.flatten(1).any(dim=1).nonzero().flatten().tolist():

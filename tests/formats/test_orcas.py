@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -42,6 +43,24 @@ def test_clicks_alone_make_queries_and_judgements(tmp_path: Path) -> None:
     assert made.qrels("orcas") == QRELS  # the pair that stands twice counts once
     assert made.manifest.content["absent"] == {"orcas": {"judgements": 3, "passages": 3}}
     assert "non-commercial" in made.manifest.licence
+
+
+def test_two_ids_with_one_hash_are_no_repeated_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashes, seeds = orcas_clicks.keys64, []
+
+    def collide(seed: int, purpose: str, items: list[bytes]) -> np.ndarray:
+        seeds.append(seed)
+        return np.array([7] * len(items), np.uint64) if seed == 0 else hashes(seed, purpose, items)
+
+    expected = import_orcas([write_files(tmp_path / "in", TREC)], tmp_path / "expected")
+    monkeypatch.setattr(orcas_clicks, "keys64", collide)
+    made = import_orcas([tmp_path / "in"], tmp_path / "out")
+    assert {*seeds} == {0, 1}
+    assert made.checksum == expected.checksum
+    queries = TREC["orcas-doctrain-queries.tsv"]
+    twice = write_files(tmp_path / "twice", TREC | {"orcas-doctrain-queries.tsv": queries + "11\tlamp oil\n"})
+    with pytest.raises(InputError, match="queries.tsv:4: wanted every query id once; found '11' again"):
+        import_orcas([twice], tmp_path / "refused")
 
 
 def test_both_forms_are_the_same(tmp_path: Path) -> None:

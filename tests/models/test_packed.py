@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from positionbias.core.errors import InputError
 from positionbias.models import linear as linears
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
@@ -162,6 +163,40 @@ def test_only_for_inference_in_precisions_that_it_has(folders: Path) -> None:
             assert inference_form(backbone) is not None
         assert inference_form(backbone.train()) is None
         assert inference_form(encoder_of(folders, "modernbert").backbone) is None
+
+
+def test_hooks_are_called(folders: Path) -> None:
+    encoder = encoder_of(folders, "bert")
+    given = inputs(encoder)
+    layer = encoder.backbone.encoder.layer[-1]
+    for register in (
+        layer.register_forward_hook,
+        layer.output.register_forward_pre_hook,
+        encoder.backbone.register_forward_hook,
+    ):
+        seen: list[Any] = []
+        handle = register(lambda *called, seen=seen: seen.append(called[0]))
+        for training in (False, True):
+            with torch.set_grad_enabled(training):
+                encoder.cls(**given)
+            assert len(seen) == 1 + training
+        with torch.no_grad():
+            encoder.last_hidden(**given)
+            handle.remove()
+            assert len(seen) == 3
+            assert inference_form(encoder.backbone) is not None
+            encoder.cls(**given)
+        assert len(seen) == 3
+
+
+@pytest.mark.parametrize("row", [0, 4])
+def test_a_row_without_a_token_is_refused(folders: Path, row: int) -> None:
+    encoder = encoder_of(folders, "bert")
+    given = inputs(encoder)
+    given["attention_mask"][row] = 0
+    for work in (encoder.cls, encoder.last_hidden):
+        with torch.no_grad(), pytest.raises(InputError, match=f"wanted a token in each row; found none in row {row} "):
+            work(**given)
 
 
 def test_attention_is_that_of_each_text_with_its_mask() -> None:

@@ -144,6 +144,18 @@ def test_a_second_step_before_the_first_ones_gradients() -> None:
         assert torch.equal(gradient.to_dense(), wanted)
 
 
+@pytest.mark.parametrize("retained", [True, False])
+def test_a_second_backward_pass_is_refused(retained: bool) -> None:
+    tk = model()
+    loss = tk(**texts(7)).sum()
+    loss.backward(retain_graph=retained)
+    with pytest.raises(
+        RuntimeError, match="wanted one backward pass" if retained else "backward through the graph a second time"
+    ):
+        loss.backward()
+    tk(**texts(7)).sum().backward()
+
+
 def test_encoded_alone_as_in_training() -> None:
     tk, inputs = model(), texts(9)
     padded = tk.passage_vectors(inputs["passages"])  # with gradients
