@@ -29,7 +29,7 @@ import numpy as np
 from positionbias.core.products import BLOCK, Hits, NumpyProducts, Products, below, growth, lengths64, true_places
 from positionbias.core.threads import cores
 
-__all__ = ["OneDnnProducts", "SievedProducts", "has_onednn", "multiplies_bfloat16", "products_here"]
+__all__ = ["OneDnnProducts", "SievedProducts", "has_onednn", "multiplies_bfloat16", "products_here", "thread_pool"]
 
 _HALF = 2.0**-8  # the relative error of rounding to bfloat16
 _MANY = 1_024  # tests
@@ -86,6 +86,24 @@ def multiplies_bfloat16() -> bool:
     return any(getattr(torch.cpu, name, lambda: False)() for name in names)
 
 
+def thread_pool(count: int, name: str, *, each: int = 1) -> ThreadPoolExecutor:
+    """Return a pool of ``count`` threads, in each of which torch computes on ``each``."""
+    import torch
+
+    before, ready = torch.get_num_threads(), Barrier(count)
+
+    def begin() -> None:
+        torch.get_num_threads()  # torch sets a thread's number at its first call
+        torch.set_num_threads(each)
+        ready.wait()
+
+    pool = ThreadPoolExecutor(count, name)
+    for started in [pool.submit(begin) for _ in range(count)]:
+        started.result()
+    torch.set_num_threads(before)  # for threads that start later
+    return pool
+
+
 class OneDnnProducts(NumpyProducts):
     """Products by oneDNN, each of a thread on its own."""
 
@@ -101,20 +119,7 @@ class OneDnnProducts(NumpyProducts):
 
     def pool(self) -> ThreadPoolExecutor:
         """Return as many threads as there are cores, in each of which torch computes on one."""
-        import torch
-
-        before, ready = torch.get_num_threads(), Barrier(self.threads)
-
-        def begin() -> None:
-            torch.get_num_threads()  # torch sets a thread's number at its first call
-            torch.set_num_threads(1)
-            ready.wait()
-
-        pool = ThreadPoolExecutor(self.threads, "products")
-        for started in [pool.submit(begin) for _ in range(self.threads)]:
-            started.result()
-        torch.set_num_threads(before)  # for threads that start later
-        return pool
+        return thread_pool(self.threads, "products")
 
     def _pack(self, tests: np.ndarray) -> Any:
         import torch

@@ -76,7 +76,10 @@ def use_fast_linears(module: nn.Module) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A linear layer for inference: a copy of its weights in ``dtype``, on a CPU in the order that oneDNN reads them."""
+    """A linear layer for inference: a copy of its weights in ``dtype``, on a CPU in the order that oneDNN reads them.
+
+    What follows it there is computed with it: GELU, or the sum with a residual.
+    """
 
     weight: Tensor
     bias: Tensor | None
@@ -88,6 +91,18 @@ class Product:
         if not len(rows):
             return rows.new_empty(0, len(self.weight))
         return (_multiply if self.ordered else F.linear)(rows, self.weight, self.bias)
+
+    def gelu(self, rows: Tensor) -> Tensor:
+        """Compute GELU of the product, ``(n, i)`` → ``(n, o)``."""
+        if self.ordered and len(rows):
+            return torch.ops.mkldnn._linear_pointwise(rows, self.weight, self.bias, "gelu", [], "none")
+        return F.gelu(self(rows))
+
+    def plus(self, rows: Tensor, residual: Tensor) -> Tensor:
+        """Compute the product ``(n, i)`` → ``(n, o)`` plus ``residual (n, o)``, in the residual's precision."""
+        if self.ordered and len(rows) and residual.dtype == self.dtype:
+            return torch.ops.mkldnn._linear_pointwise.binary(rows, residual, self.weight, self.bias, "add")
+        return self(rows) + residual
 
 
 def product(layers: Sequence[nn.Linear], dtype: torch.dtype) -> Product:

@@ -6,8 +6,11 @@ model up to the rounding of the precision: float32 to 1e-5. The last layer can b
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -17,8 +20,12 @@ from torch import Tensor, nn
 from positionbias.core.errors import InputError
 from positionbias.models.linear import Product, product
 from positionbias.models.packed_attention import attend_packed
+from positionbias.models.streams import in_streams
 
 __all__ = ["PackedBatch", "PackedEncoder", "packed_encoder"]
+
+# computed by one thread on a CPU: of fewer, the weights' way from memory costs some percent; of more, fewer threads have work
+_PART_TOKENS = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,19 @@ class PackedBatch:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def parts(self, tokens: int) -> list[PackedBatch]:
+        """Cut a batch of texts into parts of whole texts, of about so many tokens each."""
+        offsets = self.offsets.tolist()
+        count = min(len(self), max(1, round(offsets[-1] / tokens)))
+        ends = [bisect_left(offsets, offsets[-1] * part / count) for part in range(count + 1)]
+        return [self._part(first, last) for first, last in pairwise(ends) if first < last]
+
+    def _part(self, first: int, last: int) -> PackedBatch:
+        offsets = self.offsets[first : last + 1]
+        own = slice(*offsets[[0, -1]].tolist())
+        types = None if self.types is None else self.types[own]
+        return PackedBatch(self.numbers[own], types, self.positions[own], offsets - offsets[0], int(offsets.diff().max()))
 
 
 class _Names(NamedTuple):
@@ -125,9 +145,10 @@ class _Layer:
         query = self.query(own.to(dtype) if cls_only else narrow).view(len(own), self.heads, size)
         pair = self.pair(narrow).view(len(states), 2, self.heads, size)
         mixed = attend_packed(query, pair[:, 0], pair[:, 1], batch.offsets, batch.longest)
-        states = self.norm(self.output(mixed.flatten(1)) + own)
-        inner = self.activation(self.expand(states.to(dtype)))
-        return self.norm_output(self.contract(inner) + states)
+        states = self.norm(self.output.plus(mixed.flatten(1), own))
+        narrow = states.to(dtype)
+        inner = self.expand.gelu(narrow) if self.activation is F.gelu else self.activation(self.expand(narrow))
+        return self.norm_output(self.contract.plus(inner, states))
 
 
 class PackedEncoder:
@@ -207,6 +228,12 @@ class PackedEncoder:
         return self._run(batch, cls_only=True)
 
     def _run(self, batch: PackedBatch, *, cls_only: bool) -> Tensor:
+        if batch.numbers.device.type != "cpu" or not len(batch):
+            return self._computed(batch, cls_only=cls_only)
+        parts = batch.parts(_PART_TOKENS)
+        return torch.cat(in_streams(partial(self._computed, cls_only=cls_only), parts))
+
+    def _computed(self, batch: PackedBatch, *, cls_only: bool) -> Tensor:
         with torch.no_grad(), torch.autocast(batch.numbers.device.type, enabled=False):
             states = self._embedded(batch)
             *layers, last = self._layers
@@ -231,10 +258,16 @@ def _layer(layer: Any, names: _Names, heads: int, dtype: torch.dtype, between: t
         output=product([part(names.output)], dtype),
         norm=_Norm.of(part(names.norm), between),
         expand=product([part(names.expand)], dtype),
-        activation=part(names.activation),
+        activation=_plain(part(names.activation)),
         contract=product([part(names.contract)], dtype),
         norm_output=_Norm.of(part(names.norm_output), between),
     )
+
+
+def _plain(activation: nn.Module) -> Callable[[Tensor], Tensor]:
+    """Return torch's GELU for transformers' module of it, which products can compute with them; any other as it is."""
+    plain = type(activation).__name__ == "GELUActivation" and getattr(activation, "act", None) is F.gelu
+    return F.gelu if plain else activation
 
 
 def packed_encoder(backbone: Any, dtype: torch.dtype) -> PackedEncoder | None:

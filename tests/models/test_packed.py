@@ -225,6 +225,12 @@ def test_a_product_of_two_layers(monkeypatch: pytest.MonkeyPatch, available: boo
         made = product([first, second], torch.float32)
         assert torch.allclose(made(rows), torch.cat([first(rows), second(rows)], dim=1), atol=1e-6)
         assert made(rows[:0]).shape == (0, 6)
+        assert torch.allclose(made.gelu(rows), F.gelu(made(rows)), atol=1e-6)
+        assert torch.allclose(made.plus(rows, made(rows)), 2 * made(rows), atol=1e-6)
+        assert made.gelu(rows[:0]).shape == made.plus(rows[:0], rows.new_zeros(0, 6)).shape == (0, 6)
         half = product([first], torch.bfloat16)(rows.bfloat16())
         assert half.dtype == torch.bfloat16
         assert torch.allclose(half.float(), first(rows), atol=0.05)
+        whole = product([first], torch.bfloat16).plus(rows.bfloat16(), first(rows))
+        assert whole.dtype == torch.float32  # the residual's
+        assert torch.allclose(whole, 2 * first(rows), atol=0.05)
