@@ -1,11 +1,13 @@
 """Find the passages with the best sums of scores over a query's terms, in bm25s's mapped arrays.
 
-A passage's score is the float32 sum of its postings' scores in the order of the query's terms, bit for bit.
+A passage's score is the float32 sum of its postings' scores in the order of the query's terms, bit for bit. Sums are made for a range of
+rows at a time, so that they stay in the processor's cache and memory does not grow with the collection.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from positionbias.firststage.bm25s_build import BESTS, DATA, INDICES, INDPTR, PL
 __all__ = ["Found", "Postings", "add_scores"]
 
 Found = tuple[np.ndarray, np.ndarray]
+_RANGE = 1 << 19  # rows whose sums are made at a time
 _POSITIVE = np.nextafter(np.float32(0), np.float32(1))  # every idf is positive, so 0 means no shared term
 _ONE = np.ones(1, np.float32)
 
@@ -22,8 +25,8 @@ _ONE = np.ones(1, np.float32)
 def add_scores(sums: np.ndarray, rows: np.ndarray, scores: np.ndarray) -> None:
     """Add one term's float32 scores to the float32 sums of its int32 rows, in place.
 
-    It is the product of a sparse column by 1, added to ``sums``: scipy's own loop behind its public products, which would make a new
-    array each. It makes no temporary array and takes a third of the time of ``np.add.at``.
+    It is a sparse column multiplied by 1: the loop behind scipy's public products, which would make a new array each time. It needs a
+    third of the time of ``np.add.at``. It does not check that rows are below ``len(sums)``; ``check_bm25s`` did.
     """
     from scipy.sparse._sparsetools import csc_matvec
 
@@ -38,7 +41,7 @@ class Postings:
         self._scores, self._rows, self._starts, self._places, self._bests = (
             np.asarray(np.load(folder / name, mmap_mode="r")) for name in (DATA, INDICES, INDPTR, PLACES, BESTS)
         )
-        self._sums: list[np.ndarray] = []  # zeroed arrays that wait for their next query, at most one per thread
+        self._cuts = np.append(np.arange(0, len(self), _RANGE), len(self)).astype(np.int32)
 
     def __len__(self) -> int:
         """Return the number of passages."""
@@ -53,32 +56,62 @@ class Postings:
 
         Order: score descending, then passage id descending, also at the cut. A passage without any of the terms is not among them.
         """
-        try:
-            sums = self._sums.pop()
-        except IndexError:
-            sums = np.zeros(len(self), np.float32)
-        for term in terms:
-            part = slice(self._starts[term], self._starts[term + 1])
-            add_scores(sums, self._rows[part], self._scores[part])
-        found = np.flatnonzero(sums >= max(self._reached(terms, depth), _POSITIVE))
-        scores = sums[found]
-        sums.fill(0)
-        self._sums.append(sums)
-        return self._cut(found, scores, depth)
+        cuts, sums = self._cuts.tolist(), np.empty(min(_RANGE, len(self)), np.float32)
+        places = {term: self._range_starts(term) for term in terms}
+        best = _Best(depth, max(self._reached(terms, depth), _POSITIVE))
+        for number, (low, high) in enumerate(pairwise(cuts)):
+            here = sums[: high - low]
+            here.fill(0)
+            for term in terms:
+                part = slice(places[term][number], places[term][number + 1])
+                add_scores(here, self._rows[part] - np.int32(low) if low else self._rows[part], self._scores[part])
+            best.add(low, here)
+        rows, scores = best.found()
+        order = np.lexsort((self._places[rows], -scores))[:depth]
+        return rows[order], scores[order]
+
+    def _range_starts(self, term: int) -> list[int]:
+        """Return where in all postings those of a term begin in each range of rows, and where the last ones end."""
+        first, last = int(self._starts[term]), int(self._starts[term + 1])
+        places: list[int] = (first + np.searchsorted(self._rows[first:last], self._cuts)).tolist()
+        return places
 
     def _reached(self, terms: Sequence[int], depth: int) -> np.float32:
-        """Return a score that at least ``depth`` passages reach by one of these terms alone; 0 if there is none.
+        """Return a score that at least ``depth`` passages reach by one of these terms alone; 0 if none is known.
 
-        Float32 sums of positive numbers never fall when a number is added, so as many passages reach it by all terms.
+        Adding a positive number never lowers a float32 sum, so as many passages reach it by all terms.
         """
         for rank, bests in zip(RANKS, self._bests, strict=True):
             if rank >= depth:
                 return np.float32(bests[terms].max())
         return np.float32(0)
 
-    def _cut(self, rows: np.ndarray, scores: np.ndarray, depth: int) -> Found:
-        if len(rows) > depth:
-            kept = scores >= np.partition(scores, len(rows) - depth)[len(rows) - depth]  # all that tie with the last one
+
+class _Best:
+    """The rows that may be among the ``depth`` best, with all that tie with the last; ``least``: what a score must reach."""
+
+    def __init__(self, depth: int, least: np.float32) -> None:
+        self._depth, self._least = depth, least
+        self._rows, self._scores, self._count = [np.empty(0, np.int64)], [np.empty(0, np.float32)], 0
+
+    def add(self, first_row: int, sums: np.ndarray) -> None:
+        """Take what can be among the best of the rows from ``first_row`` on."""
+        rows = np.flatnonzero(sums >= self._least)
+        self._rows.append(rows + first_row)
+        self._scores.append(sums[rows])
+        self._count += len(rows)
+        if self._count > 4 * self._depth:
+            self._cut()
+
+    def found(self) -> Found:
+        """Return the rows with their scores, by row."""
+        self._cut()
+        return self._rows[0], self._scores[0]
+
+    def _cut(self) -> None:
+        rows, scores = np.concatenate(self._rows), np.concatenate(self._scores)
+        if len(rows) > self._depth:
+            self._least = np.partition(scores, len(rows) - self._depth)[len(rows) - self._depth]
+            kept = scores >= self._least
             rows, scores = rows[kept], scores[kept]
-        order = np.lexsort((self._places[rows], -scores))[:depth]
-        return rows[order], scores[order]
+        self._rows, self._scores, self._count = [rows], [scores], len(rows)

@@ -231,10 +231,20 @@ def check_bm25s(folder: Path, settings: Bm25Settings, passages: int) -> None:
         raise ValueError(f"{folder}: arrays of other types or shapes")
     terms.batch(0)
     rising = starts[0] == 0 and starts[-1] == rows.size and (starts[1:] >= starts[:-1]).all()
-    if not rising or (rows.size and not 0 <= rows.min() <= rows.max() < passages):
+    if not rising or (rows.size and not 0 <= rows.min() <= rows.max() < passages) or not _rise(rows, starts):
         raise ValueError(f"{folder}: postings of other passages")
     if read_json(folder / PARAMS) != _params(settings, passages):
         raise ValueError(f"{folder}: an index by other settings")
+
+
+def _rise(rows: np.ndarray, starts: np.ndarray) -> bool:
+    """Check that each term's rows rise, as a search by ranges of rows wants them to."""
+    for low in range(0, rows.size, RANGE_POSTINGS):
+        part = rows[low : low + RANGE_POSTINGS + 1]
+        falls = np.flatnonzero(part[1:] <= part[:-1]) + low + 1
+        if (starts[np.searchsorted(starts, falls)] != falls).any():
+            return False
+    return True
 
 
 def _numbered(shards: Sequence[_Shard]) -> tuple[pa.Array, list[np.ndarray]]:

@@ -247,6 +247,7 @@ def _saved(name, change):
         _saved("data.csc.index.npy", lambda data: data.astype("S3")),
         _saved("indices.csc.index.npy", lambda rows: rows + 100),
         _saved("indices.csc.index.npy", lambda rows: rows - 100),
+        _saved("indices.csc.index.npy", lambda rows: 2 - rows),  # no longer rising
         _saved("indices.csc.index.npy", lambda rows: rows.astype(np.float64)),
         _saved("indptr.csc.index.npy", lambda starts: starts[::-1]),
         _saved("indptr.csc.index.npy", lambda starts: starts.reshape(1, -1)),
