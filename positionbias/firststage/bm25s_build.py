@@ -9,7 +9,7 @@ terms are numbered differently, in sorted order, so that numbers do not depend o
     params.index.json      bm25s's settings
     terms.arrow            the terms, sorted
     places.npy             each row's place when ids are in descending order, int32: the tie rule in numbers
-    bests.npy              each term's best score, its 100th, 1,000th and 10,000th best, float32; 0 where it has fewer postings
+    bests.npy              each term's 100th, 1,000th and 10,000th best score, float32; 0 where it has fewer postings
 
 Disk while building: 8 bytes per posting for the shards and 8 for the index. Memory: one shard's postings in each worker; in the merge
 about 40 bytes per posting of ``RANGE_POSTINGS``, 24 bytes per passage, and 8 bytes per term and shard.
@@ -60,8 +60,9 @@ __all__ = [
 METHOD = "lucene"  # bm25s's name for Lucene's variant of the formula
 DATA, INDICES, INDPTR = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
 PARAMS, TERMS, PLACES, BESTS = "params.index.json", "terms.arrow", "places.npy", "bests.npy"
-RANKS = (1, 100, 1_000, 10_000)  # of a term's postings by score, whose scores ``BESTS`` has
+RANKS = (100, 1_000, 10_000)  # of a term's postings by score, whose scores ``BESTS`` has
 RANGE_POSTINGS = 1 << 23
+_CHECKED = 1 << 20  # postings compared at a time
 _POSTINGS = pa.schema(
     [("term", pa.large_string()), ("rows", pa.large_list(pa.int32())), ("frequencies", pa.large_list(pa.int32()))]
 )
@@ -183,14 +184,12 @@ def _merge(shards: Sequence[_Shard], settings: Bm25Settings, folder: Path) -> No
 
 
 def _bests(scores: np.ndarray, holding: np.ndarray) -> np.ndarray:
-    """Return the scores at ``RANKS`` of each term's postings, ``(ranks, terms)`` float32; ``holding``: postings of each term, at least 1."""
+    """Return the scores at ``RANKS`` of each term's postings, ``(ranks, terms)`` float32; ``holding``: postings of each term."""
     starts = np.concatenate([[0], np.cumsum(holding)])
     bests = np.zeros((len(RANKS), len(holding)), np.float32)
-    bests[0] = np.maximum.reduceat(scores, starts[:-1])
-    for term in np.flatnonzero(holding >= RANKS[1]).tolist():
-        ranks = [rank for rank in RANKS[1:] if rank <= holding[term]]
-        places = holding[term] - np.array(ranks)
-        bests[1 : 1 + len(ranks), term] = np.partition(scores[starts[term] : starts[term + 1]], places)[places]
+    for term in np.flatnonzero(holding >= RANKS[0]).tolist():
+        places = holding[term] - np.array([rank for rank in RANKS if rank <= holding[term]])
+        bests[: len(places), term] = np.partition(scores[starts[term] : starts[term + 1]], places)[places]
     return bests
 
 
@@ -230,7 +229,7 @@ def check_bm25s(folder: Path, settings: Bm25Settings, passages: int) -> None:
     if terms.batches != 1 or wrong or bests.dtype != np.float32 or bests.shape != (len(RANKS), len(terms)):
         raise ValueError(f"{folder}: arrays of other types or shapes")
     terms.batch(0)
-    rising = starts[0] == 0 and starts[-1] == rows.size and (starts[1:] >= starts[:-1]).all()
+    rising = starts[0] == 0 and starts[-1] == rows.size and (starts[1:] > starts[:-1]).all()
     if not rising or (rows.size and not 0 <= rows.min() <= rows.max() < passages) or not _rise(rows, starts):
         raise ValueError(f"{folder}: postings of other passages")
     if read_json(folder / PARAMS) != _params(settings, passages):
@@ -239,12 +238,12 @@ def check_bm25s(folder: Path, settings: Bm25Settings, passages: int) -> None:
 
 def _rise(rows: np.ndarray, starts: np.ndarray) -> bool:
     """Check that each term's rows rise, as a search by ranges of rows wants them to."""
-    for low in range(0, rows.size, RANGE_POSTINGS):
-        part = rows[low : low + RANGE_POSTINGS + 1]
-        falls = np.flatnonzero(part[1:] <= part[:-1]) + low + 1
-        if (starts[np.searchsorted(starts, falls)] != falls).any():
-            return False
-    return True
+    firsts = starts[1:-1]
+    falls = sum(
+        np.count_nonzero(rows[low + 1 : low + _CHECKED + 1] <= rows[low : low + _CHECKED][: rows.size - low - 1])
+        for low in range(0, rows.size, _CHECKED)
+    )
+    return bool(falls == np.count_nonzero(rows[firsts] <= rows[firsts - 1]))
 
 
 def _numbered(shards: Sequence[_Shard]) -> tuple[pa.Array, list[np.ndarray]]:

@@ -129,6 +129,15 @@ def test_the_best_scores_of_each_term(scores):
     assert found.tolist() == expected
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=9), min_size=1, max_size=6), st.integers(1, 5))
+def test_rows_must_rise_within_each_term(terms, size):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bm25s_build, "_CHECKED", size)
+        found = bm25s_build._rise(np.concatenate(terms).astype(np.int32), np.cumsum([0, *map(len, terms)]))
+    assert found == all(rows == sorted(set(rows)) for rows in terms)
+
+
 def test_bm25s_loads_what_we_write(tmp_path):
     collection = collection_of(tmp_path / "c", SHARDS)
     built(collection, tmp_path / "index")
