@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import islice
@@ -18,7 +18,9 @@ from positionbias.core.collection import Collection
 from positionbias.core.json_text import JsonObject
 from positionbias.core.kept_index import open_or_build
 from positionbias.core.manifest import Manifest, package_versions, provenance
+from positionbias.core.progress import track
 from positionbias.core.records import Query
+from positionbias.core.run import Run
 from positionbias.core.shard_work import MapShards
 from positionbias.firststage.best_postings import Found, Postings
 from positionbias.firststage.bm25s_build import METHOD, TERMS, build_bm25s, check_bm25s
@@ -83,13 +85,14 @@ class Bm25sIndex:
         self.provenance: JsonObject = provenance()
         self._passage_ids, self._map_shards = passage_ids, map_shards
 
-    def rankings(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, list[str], np.ndarray]]:
-        """Yield each query's id, its best passages' ids and float32 scores, in rank order."""
+    def run(self, name: str, queries: Sequence[Query], depth: int) -> Run:
+        """Return the best passages of each query."""
         texts = iter([query.text for query in queries])
         chunks = iter(lambda: list(islice(texts, _CHUNK)), [])
         answers = (found for part in self._map_shards(partial(_search, self.mapped, depth), chunks) for found in part)
-        for query, (rows, scores) in zip(queries, answers, strict=True):
-            yield query.query_id, self._passage_ids.of(rows), scores
+        rankings = ((query.query_id, rows, scores) for query, (rows, scores) in zip(queries, answers, strict=True))
+        named = self._passage_ids
+        return Run.of_rows(name, track(rankings, "BM25", len(queries), unit="queries"), len(named), named.of)
 
 
 def _search(index: MappedIndex, depth: int, texts: Sequence[str]) -> list[Found]:
