@@ -184,27 +184,32 @@ class Bm25sNumba(Bm25s):
     backend = "numba"
 
 
-def tantivy_index(source, folder=None):
-    """In memory, or in a folder."""
+def tantivy_index(source, folder):
+    """The index in a folder, built unless it is there."""
     import tantivy
 
+    if folder.exists():
+        return tantivy.Index.open(str(folder))
     schema = tantivy.SchemaBuilder().add_text_field("id", stored=True, tokenizer_name="raw")
     schema = schema.add_text_field("text", tokenizer_name="en_stem").build()
-    index = tantivy.Index(schema, path=folder and str(folder))
+    partial = folder.with_name(f"{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir()
+    index = tantivy.Index(schema, path=str(partial))
     writer = index.writer(num_threads=1)
     for passage_id, text in lines(source):
         writer.add_document(tantivy.Document(id=passage_id, text=text))
     writer.commit()
     writer.wait_merging_threads()
-    index.reload()
-    return index
+    partial.rename(folder)
+    return tantivy.Index.open(str(folder))
 
 
 class Tantivy(Searching):
     packages = ("tantivy",)
 
     def open(self):
-        self.index = tantivy_index(self.source)
+        self.index = tantivy_index(self.source, self.out)
 
     def run(self):
         searcher, self.found = self.index.searcher(), []
@@ -219,7 +224,6 @@ class TantivyIndexing(Corpus):
 
     def run(self):
         shutil.rmtree(self.out, ignore_errors=True)
-        self.out.mkdir()
         self.index = tantivy_index(self.source, self.out)
 
     def proof(self):

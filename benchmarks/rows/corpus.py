@@ -322,6 +322,7 @@ def relative(expected: float, found: float) -> dict[str, float]:
 ROWS = (
     bm25("bm25_50k", 50_000, (*SMALL, *ON_DISK, lucene(1.0))),
     bm25("bm25_200k", 200_000, (*SMALL, *ON_DISK, lucene(1.0)), large=True),
+    bm25("bm25_2m", 2_000_000, (*ON_DISK, lucene(2.0)), large=True),
     bm25("bm25_8m", 8_841_823, (*ON_DISK, lucene(2.0)), large=True),
     Row(
         name="bm25_index_200k",

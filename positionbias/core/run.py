@@ -6,7 +6,7 @@ passage id descending. Scores that leave, to a file or another form, are strictl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -110,8 +110,7 @@ class Run(Mapping[str, Ranking]):
         self._index: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         numbers = _Numbers()
         for query_id, passage_ids, scores in rankings:
-            if query_id in self._index:
-                raise InputError(f"run {name!r}: wanted each query once; found query {query_id!r} twice; merge its lines")
+            self._refuse_known(query_id)
             order, values = ranked(name, query_id, passage_ids, scores)
             in_order = map(passage_ids.__getitem__, order.tolist())
             ids = np.fromiter(map(numbers.__getitem__, in_order), np.int32, len(order))
@@ -181,6 +180,38 @@ class Run(Mapping[str, Ranking]):
             passages.append(identifier(passage_id, source))
             scores.append(score)
         return cls(name, ((query_id, passages, scores) for query_id, (passages, scores) in found.items()))
+
+    @classmethod
+    def of_rows(
+        cls,
+        name: str,
+        rankings: Iterable[tuple[str, np.ndarray, np.ndarray]],
+        passages: int,
+        ids_of: Callable[[np.ndarray], list[str]],
+    ) -> Run:
+        """Make a run of (query, rows, float32 scores) triples in rank order; a row is a passage below ``passages``, named by ``ids_of``.
+
+        Only found passages are named, each once. The order is taken as it is.
+
+        Raises:
+            InputError: a query that comes twice.
+        """
+        run, found = cls(name, ()), np.zeros(passages, bool)
+        for query_id, rows, scores in rankings:
+            run._refuse_known(query_id)
+            run._index[query_id] = (rows.astype(np.int32), scores)
+            found[rows] = True
+        named = np.flatnonzero(found)
+        run._vocabulary = ids_of(named)
+        numbers = np.zeros(passages, np.int32)
+        numbers[named] = np.arange(len(named))
+        for query_id, (rows, scores) in run._index.items():
+            run._index[query_id] = (numbers[rows], scores)
+        return run
+
+    def _refuse_known(self, query_id: str) -> None:
+        if query_id in self._index:
+            raise InputError(f"run {self.name!r}: wanted each query once; found query {query_id!r} twice; merge its lines")
 
     @classmethod
     def _of_blocks(cls, name: str, blocks: Sequence[Rankings]) -> Run:

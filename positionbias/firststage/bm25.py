@@ -8,12 +8,10 @@ repeatedly. bm25s computes exactly this (its method "lucene"); Lucene rounds len
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
-
-import numpy as np
 
 from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection
@@ -21,7 +19,6 @@ from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, write_manifest
-from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.records import Query
 from positionbias.core.retrieval import Retrieval
@@ -36,14 +33,14 @@ DEPTH = 100  # passages kept per query
 
 
 class Bm25Index(Protocol):
-    """Interface of both backends: an index, its origin, its builder, and its rankings of queries."""
+    """Interface of both backends: an index, its origin, its builder, and a run of queries."""
 
     facts: JsonObject
     origin: str
     versions: Mapping[str, str]
     provenance: JsonObject
 
-    def rankings(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, list[str], np.ndarray]]: ...
+    def run(self, name: str, queries: Sequence[Query], depth: int) -> Run: ...
 
 
 def open_index(
@@ -84,7 +81,7 @@ def search(index: Bm25Index, queries: Sequence[Query], depth: int, *, name: str 
     """
     if depth < 1:
         raise SettingError(f"--depth: wanted at least 1; found {depth}; give the number of passages to keep per query")
-    return Run(name, track(index.rankings(queries, depth), "BM25", len(queries), unit="queries"))
+    return index.run(name, queries, depth)
 
 
 def retrieve(

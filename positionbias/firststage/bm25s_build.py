@@ -9,6 +9,7 @@ terms are numbered differently, in sorted order, so that numbers do not depend o
     params.index.json      bm25s's settings
     terms.arrow            the terms, sorted
     places.npy             each row's place when ids are in descending order, int32: the tie rule in numbers
+    bests.npy              each term's 100th, 1,000th and 10,000th best score, float32; 0 where it has fewer postings
 
 Disk while building: 8 bytes per posting for the shards and 8 for the index. Memory: one shard's postings in each worker; in the merge
 about 40 bytes per posting of ``RANGE_POSTINGS``, 24 bytes per passage, and 8 bytes per term and shard.
@@ -41,12 +42,27 @@ from positionbias.firststage.passage_order import places_by_id
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import Analyzer, TermNumbers
 
-__all__ = ["DATA", "INDICES", "INDPTR", "METHOD", "PARAMS", "PLACES", "TERMS", "build_bm25s", "check_bm25s", "write_postings"]
+__all__ = [
+    "BESTS",
+    "DATA",
+    "INDICES",
+    "INDPTR",
+    "METHOD",
+    "PARAMS",
+    "PLACES",
+    "RANKS",
+    "TERMS",
+    "build_bm25s",
+    "check_bm25s",
+    "write_postings",
+]
 
 METHOD = "lucene"  # bm25s's name for Lucene's variant of the formula
 DATA, INDICES, INDPTR = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
-PARAMS, TERMS, PLACES = "params.index.json", "terms.arrow", "places.npy"
+PARAMS, TERMS, PLACES, BESTS = "params.index.json", "terms.arrow", "places.npy", "bests.npy"
+RANKS = (100, 1_000, 10_000)  # of a term's postings by score, whose scores ``BESTS`` has
 RANGE_POSTINGS = 1 << 23
+_CHECKED = 1 << 20  # postings compared at a time
 _POSTINGS = pa.schema(
     [("term", pa.large_string()), ("rows", pa.large_list(pa.int32())), ("frequencies", pa.large_list(pa.int32()))]
 )
@@ -149,18 +165,32 @@ def _merge(shards: Sequence[_Shard], settings: Bm25Settings, folder: Path) -> No
     starts = np.concatenate([[0], np.cumsum(holding)])
     passages = shards[-1].first_row + shards[-1].passages
     inverse, norms = _inverse_frequencies(holding, passages), _norms(shards, settings)
+    bests = np.zeros((len(RANKS), len(terms)), np.float32)
     with open(folder / DATA, "wb") as data, open(folder / INDICES, "wb") as indices, step("Merging", int(starts[-1])) as bar:
         _npy_header(data, np.float32, int(starts[-1]))
         _npy_header(indices, np.int32, int(starts[-1]))
         for low, high in _ranges(starts, RANGE_POSTINGS):
             rows, frequencies = _gather(shards, numbers, starts, low, high)
             weights = np.repeat(inverse[low:high], holding[low:high])
-            data.write((weights * (frequencies / (norms[rows] + frequencies))).astype(np.float32).data)
+            scores = (weights * (frequencies / (norms[rows] + frequencies))).astype(np.float32)
+            bests[:, low:high] = _bests(scores, holding[low:high])
+            data.write(scores.data)
             indices.write(rows.data)
             bar.advance(len(rows))
     np.save(folder / INDPTR, starts)
+    np.save(folder / BESTS, bests)
     _write_arrow(folder / TERMS, [terms], _TERM)
     (folder / PARAMS).write_text(json.dumps(_params(settings, passages), indent=4), encoding="utf-8", newline="\n")
+
+
+def _bests(scores: np.ndarray, holding: np.ndarray) -> np.ndarray:
+    """Return the scores at ``RANKS`` of each term's postings, ``(ranks, terms)`` float32; ``holding``: postings of each term."""
+    starts = np.concatenate([[0], np.cumsum(holding)])
+    bests = np.zeros((len(RANKS), len(holding)), np.float32)
+    for term in np.flatnonzero(holding >= RANKS[0]).tolist():
+        places = holding[term] - np.array([rank for rank in RANKS if rank <= holding[term]])
+        bests[: len(places), term] = np.partition(scores[starts[term] : starts[term + 1]], places)[places]
+    return bests
 
 
 def _params(settings: Bm25Settings, passages: int) -> JsonObject:
@@ -186,21 +216,34 @@ def check_bm25s(folder: Path, settings: Bm25Settings, passages: int) -> None:
         ValueError, OSError, InputError: they do not.
     """
     terms = ArrowFile(folder / TERMS, _TERM, do="it is built again")
-    data, rows, starts, places = (np.load(folder / name, mmap_mode="r") for name in (DATA, INDICES, INDPTR, PLACES))
+    data, rows, starts, places, bests = (
+        np.load(folder / name, mmap_mode="r") for name in (DATA, INDICES, INDPTR, PLACES, BESTS)
+    )
     shapes = (
         (data, np.float32, rows.size),
         (rows, np.int32, rows.size),
         (starts, np.int64, len(terms) + 1),
         (places, np.int32, passages),
     )
-    if terms.batches != 1 or any(array.dtype != kind or array.shape != (length,) for array, kind, length in shapes):
+    wrong = any(array.dtype != kind or array.shape != (length,) for array, kind, length in shapes)
+    if terms.batches != 1 or wrong or bests.dtype != np.float32 or bests.shape != (len(RANKS), len(terms)):
         raise ValueError(f"{folder}: arrays of other types or shapes")
     terms.batch(0)
-    rising = starts[0] == 0 and starts[-1] == rows.size and (starts[1:] >= starts[:-1]).all()
-    if not rising or (rows.size and not 0 <= rows.min() <= rows.max() < passages):
+    rising = starts[0] == 0 and starts[-1] == rows.size and (starts[1:] > starts[:-1]).all()
+    if not rising or (rows.size and not 0 <= rows.min() <= rows.max() < passages) or not _rise(rows, starts):
         raise ValueError(f"{folder}: postings of other passages")
     if read_json(folder / PARAMS) != _params(settings, passages):
         raise ValueError(f"{folder}: an index by other settings")
+
+
+def _rise(rows: np.ndarray, starts: np.ndarray) -> bool:
+    """Check that each term's rows rise, as a search by ranges of rows wants them to."""
+    firsts = starts[1:-1]
+    falls = sum(
+        np.count_nonzero(rows[low + 1 : low + _CHECKED + 1] <= rows[low : low + _CHECKED][: rows.size - low - 1])
+        for low in range(0, rows.size, _CHECKED)
+    )
+    return bool(falls == np.count_nonzero(rows[firsts] <= rows[firsts - 1]))
 
 
 def _numbered(shards: Sequence[_Shard]) -> tuple[pa.Array, list[np.ndarray]]:

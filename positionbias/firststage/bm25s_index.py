@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import islice
@@ -18,9 +18,12 @@ from positionbias.core.collection import Collection
 from positionbias.core.json_text import JsonObject
 from positionbias.core.kept_index import open_or_build
 from positionbias.core.manifest import Manifest, package_versions, provenance
+from positionbias.core.progress import track
 from positionbias.core.records import Query
+from positionbias.core.run import Run
 from positionbias.core.shard_work import MapShards
-from positionbias.firststage.bm25s_build import METHOD, PLACES, TERMS, build_bm25s, check_bm25s
+from positionbias.firststage.best_postings import Found, Postings
+from positionbias.firststage.bm25s_build import METHOD, TERMS, build_bm25s, check_bm25s
 from positionbias.firststage.passage_order import StoredIds, order_checksum
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import ANALYSIS, Analyzer
@@ -28,24 +31,16 @@ from positionbias.firststage.terms import ANALYSIS, Analyzer
 __all__ = ["Bm25sIndex", "MappedIndex", "open_bm25s"]
 
 FACTS = {"backend": "bm25s", "method": METHOD, "analysis": ANALYSIS}
-_LAYOUT = 2
+_LAYOUT = 3
 _CHUNK = 32  # queries per task of a worker
-_BLOCK = 512  # scores per block; at first only a block's best is examined
-
-Found = tuple[np.ndarray, np.ndarray]
 
 
 class MappedIndex:
     """The mapped files of ``build_bm25s``; a process that receives one opens them again."""
 
     def __init__(self, folder: Path) -> None:
-        import bm25s
-
         self.folder = folder
-        self._scorer = bm25s.BM25.load(folder, mmap=True, load_corpus=False, load_vocab=False, show_progress=False)
-        # Views of the mapped files as plain arrays: slicing numpy's memmap class costs more than the look-up.
-        self._scorer.scores = {k: np.asarray(v) if isinstance(v, np.ndarray) else v for k, v in self._scorer.scores.items()}
-        self._places = np.asarray(np.load(folder / PLACES, mmap_mode="r"))
+        self._postings = Postings(folder)
         self._terms: pa.Array = ipc.open_file(pa.memory_map(str(folder / TERMS))).get_batch(0).column("term")
         self._analyzer = Analyzer()
         self._numbers: dict[str, int | None] = {}
@@ -61,9 +56,9 @@ class MappedIndex:
 
     def idf(self, term: str) -> float:
         """Return a term's idf in BM25 (``firststage.bm25``), also for a term in no passage."""
-        number, postings = self._number(term), self._scorer.scores["indptr"]
-        having = 0 if number is None else int(postings[number + 1] - postings[number])
-        return math.log1p((len(self._places) - having + 0.5) / (having + 0.5))
+        number = self._number(term)
+        having = 0 if number is None else self._postings.held_by(number)
+        return math.log1p((len(self._postings) - having + 0.5) / (having + 0.5))
 
     def rows(self, text: str, depth: int) -> Found:
         """Return the best rows for a query's text with their float32 scores, at most ``depth``, in rank order.
@@ -74,23 +69,7 @@ class MappedIndex:
         terms = [number for term in self._analyzer(text) if (number := self._number(term)) is not None]
         if not terms:
             return np.empty(0, np.int64), np.empty(0, np.float32)
-        scores = self._scorer.get_scores_from_ids(terms)
-        # every idf is positive, so 0 means no shared term; ties with the last one are sorted before the cut
-        found = np.flatnonzero(scores >= max(_reached_by(scores, depth), np.nextafter(np.float32(0), np.float32(1))))
-        order = np.lexsort((self._places[found], -scores[found]))[:depth]
-        return found[order], scores[found[order]]
-
-
-def _reached_by(scores: np.ndarray, count: int) -> np.float32:
-    """Return a score that at least ``count`` scores reach, and few more; 0 if fewer are above 0.
-
-    The ``count``-th best of the blocks' best scores is one, as that many blocks hold a score that high. Finding it first leaves few
-    scores to sort.
-    """
-    best = np.maximum.reduceat(scores, np.arange(0, len(scores), _BLOCK))
-    least = np.partition(best, -count)[-count] if count <= len(best) else np.float32(0)
-    scores = scores[scores >= least] if least > 0 else scores[scores > 0]
-    return np.partition(scores, -count)[-count] if count < len(scores) else least
+        return self._postings.best(terms, depth)
 
 
 class Bm25sIndex:
@@ -106,13 +85,14 @@ class Bm25sIndex:
         self.provenance: JsonObject = provenance()
         self._passage_ids, self._map_shards = passage_ids, map_shards
 
-    def rankings(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, list[str], np.ndarray]]:
-        """Yield each query's id, its best passages' ids and float32 scores, in rank order."""
+    def run(self, name: str, queries: Sequence[Query], depth: int) -> Run:
+        """Return the best passages of each query."""
         texts = iter([query.text for query in queries])
         chunks = iter(lambda: list(islice(texts, _CHUNK)), [])
         answers = (found for part in self._map_shards(partial(_search, self.mapped, depth), chunks) for found in part)
-        for query, (rows, scores) in zip(queries, answers, strict=True):
-            yield query.query_id, self._passage_ids.of(rows), scores
+        rankings = ((query.query_id, rows, scores) for query, (rows, scores) in zip(queries, answers, strict=True))
+        named = self._passage_ids
+        return Run.of_rows(name, track(rankings, "BM25", len(queries), unit="queries"), len(named), named.of)
 
 
 def _search(index: MappedIndex, depth: int, texts: Sequence[str]) -> list[Found]:

@@ -23,8 +23,9 @@ from positionbias.core.files import remove
 from positionbias.core.json_text import JsonObject
 from positionbias.core.kept_index import open_or_build
 from positionbias.core.manifest import Manifest, package_versions, provenance
-from positionbias.core.progress import step
+from positionbias.core.progress import step, track
 from positionbias.core.records import Query
+from positionbias.core.run import Run
 from positionbias.firststage.java import anserini_jar, java_class
 from positionbias.firststage.settings import Bm25Settings
 
@@ -81,7 +82,11 @@ class LuceneIndex:
         self._searcher, self._threads = searcher, threads
         searcher.set(settings)
 
-    def rankings(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, list[str], np.ndarray]]:
+    def run(self, name: str, queries: Sequence[Query], depth: int) -> Run:
+        """Return the best passages of each query."""
+        return Run(name, track(self._rankings(queries, depth), "BM25", len(queries), unit="queries"))
+
+    def _rankings(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, list[str], np.ndarray]]:
         """Yield each query's id, its best passages' ids and float32 scores, in rank order."""
         if self._threads == 1:
             for query in queries:

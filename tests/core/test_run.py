@@ -261,3 +261,21 @@ def test_a_query_whose_lines_lie_apart_is_one_ranking(tmp_path: Path) -> None:
     (tmp_path / "r.run").write_text("q Q0 a 1 1 t\nr Q0 a 1 1 t\nq Q0 a 2 2 t\n")
     with pytest.raises(InputError, match="wanted each passage once a query; found 'a' twice for query 'q'"):
         read_run(tmp_path / "r.run")
+
+
+def test_a_run_of_rows_names_only_what_was_found_and_each_once():
+    asked = []
+
+    def ids_of(rows):
+        asked.append(rows.tolist())
+        return [f"p{row}" for row in rows]
+
+    found = {"a": ([7, 2], [2.0, 1.0]), "none": ([], []), "b": ([2, 9, 0], [3.0, 3.0, 0.5])}
+    triples = [(query, np.array(rows, np.int64), np.array(scores, np.float32)) for query, (rows, scores) in found.items()]
+    run = Run.of_rows("rows", triples, 10, ids_of)
+    assert asked == [[0, 2, 7, 9]]
+    assert list(run) == ["a", "none", "b"]
+    assert [run[query].passage_ids for query in run] == [["p7", "p2"], [], ["p2", "p9", "p0"]]
+    assert [run[query].scores.tolist() for query in run] == [[2.0, 1.0], [], [3.0, 3.0, 0.5]]
+    with pytest.raises(InputError, match="found query 'a' twice"):
+        Run.of_rows("rows", [triples[0], triples[0]], 10, ids_of)

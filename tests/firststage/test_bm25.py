@@ -247,10 +247,13 @@ def _saved(name, change):
         _saved("data.csc.index.npy", lambda data: data.astype("S3")),
         _saved("indices.csc.index.npy", lambda rows: rows + 100),
         _saved("indices.csc.index.npy", lambda rows: rows - 100),
+        _saved("indices.csc.index.npy", lambda rows: 2 - rows),  # no longer rising
         _saved("indices.csc.index.npy", lambda rows: rows.astype(np.float64)),
         _saved("indptr.csc.index.npy", lambda starts: starts[::-1]),
         _saved("indptr.csc.index.npy", lambda starts: starts.reshape(1, -1)),
         _saved("places.npy", lambda places: places[1:]),
+        _saved("bests.npy", lambda bests: bests[:, 1:]),
+        _saved("bests.npy", lambda bests: bests.astype(np.float64)),
         lambda folder: (folder / "params.index.json").write_text("[]"),
         lambda folder: (folder / "params.index.json").write_text(
             (folder / "params.index.json").read_text().replace('"num_docs": ', '"num_docs": 1000000000000')

@@ -86,7 +86,7 @@ def test_the_arrays_are_those_of_bm25s_own_index(tmp_path):
     built(collection, tmp_path / "index")
     equals_bm25s(collection, tmp_path / "index")
     assert sorted(path.name for path in (tmp_path / "index").iterdir()) == [
-        *("data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"),
+        *("bests.npy", "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"),
         *("params.index.json", "places.npy", "terms.arrow"),
     ]
 
@@ -117,6 +117,25 @@ def test_the_same_bytes_from_other_shards_ranges_and_workers(tmp_path, monkeypat
         assert built(collection, tmp_path / "three", map_shards=map_shards) == expected
     monkeypatch.setattr(bm25s_build, "RANGE_POSTINGS", 1)
     assert built(collection, tmp_path / "four") == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=9), min_size=1, max_size=6))
+def test_the_best_scores_of_each_term(scores):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bm25s_build, "RANKS", (1, 2, 4))
+        found = bm25s_build._bests(np.concatenate(scores).astype(np.float32), np.array([len(term) for term in scores]))
+    expected = [[sorted(term)[-rank] if rank <= len(term) else 0 for term in scores] for rank in (1, 2, 4)]
+    assert found.tolist() == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=9), min_size=1, max_size=6), st.integers(1, 5))
+def test_rows_must_rise_within_each_term(terms, size):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bm25s_build, "_CHECKED", size)
+        found = bm25s_build._rise(np.concatenate(terms).astype(np.int32), np.cumsum([0, *map(len, terms)]))
+    assert found == all(rows == sorted(set(rows)) for rows in terms)
 
 
 def test_bm25s_loads_what_we_write(tmp_path):
@@ -169,14 +188,3 @@ def test_the_same_rankings_from_processes(tmp_path, monkeypatch):
     for query_id in one:
         assert one[query_id].passage_ids == two[query_id].passage_ids
         assert one[query_id].scores.tobytes() == two[query_id].scores.tobytes()
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(1, 70), st.integers(1, 9))
-def test_the_cut_keeps_all_that_tie(scores, count, block):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bm25s_index, "_BLOCK", block)
-        reached = bm25s_index._reached_by(np.array(scores, np.float32), count)
-    positive = sorted((score for score in scores if score > 0), reverse=True)
-    least = positive[count - 1] if count <= len(positive) else 1
-    assert [score for score in positive if score >= reached] == [score for score in positive if score >= least]
