@@ -1,12 +1,12 @@
 """Encoders of BERT's family over packed texts, for inference: no padding, and weights laid out once for the products of their precision.
 
 The tokens of a batch stand one after another, ``(tokens, dim)``; only attention looks at where texts begin. States are those of the
-model up to the rounding of the precision: float32 to 1e-5. The last layer can be computed for [CLS] alone.
+model up to the rounding of the precision: float32 to 1e-5; in int8 all but products is float32. The last layer can be computed for [CLS] alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,10 +14,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from positionbias.models.int8 import Int8Product, int8_product
 from positionbias.models.linear import Product, product
 from positionbias.models.packed_attention import attend_packed
 
-__all__ = ["PackedBatch", "PackedEncoder", "packed_encoder"]
+__all__ = ["PackedBatch", "PackedEncoder", "is_packable", "packed_encoder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +108,13 @@ class _Layer:
     """One layer; ``pair`` computes key and value. Norms and residual sums have the precision of the states."""
 
     heads: int
-    query: Product
-    pair: Product
-    output: Product
+    query: Product | Int8Product
+    pair: Product | Int8Product
+    output: Product | Int8Product
     norm: _Norm
-    expand: Product
+    expand: Product | Int8Product
     activation: Callable[[Tensor], Tensor]
-    contract: Product
+    contract: Product | Int8Product
     norm_output: _Norm
 
     def __call__(self, states: Tensor, batch: PackedBatch, *, cls_only: bool = False) -> Tensor:
@@ -150,7 +151,7 @@ class PackedEncoder:
         self._padding: int | None = embeddings.position_embeddings.padding_idx
         self._first = 0 if self._padding is None else self._padding + 1
         project = getattr(backbone, "embeddings_project", None)  # ELECTRA's embeddings are narrower than its layers
-        self._project = None if project is None else product([project], dtype)
+        self._project = None if project is None else _product([project], dtype)
         heads = backbone.config.num_attention_heads
         self._layers = [_layer(layer, names, heads, dtype, self.dtype) for layer in backbone.get_submodule(names.stack)]
 
@@ -212,24 +213,34 @@ class PackedEncoder:
         return states if self._project is None else self._project(states.to(self._project.dtype)).to(self.dtype)
 
 
+def _product(layers: Sequence[nn.Linear], dtype: torch.dtype) -> Product | Int8Product:
+    return int8_product(layers) if dtype == torch.int8 else product(layers, dtype)
+
+
 def _layer(layer: Any, names: _Names, heads: int, dtype: torch.dtype, between: torch.dtype) -> _Layer:
     part = layer.get_submodule
     return _Layer(
         heads,
-        query=product([part(names.query)], dtype),
-        pair=product([part(names.key), part(names.value)], dtype),
-        output=product([part(names.output)], dtype),
+        query=_product([part(names.query)], dtype),
+        pair=_product([part(names.key), part(names.value)], dtype),
+        output=_product([part(names.output)], dtype),
         norm=_Norm.of(part(names.norm), between),
-        expand=product([part(names.expand)], dtype),
+        expand=_product([part(names.expand)], dtype),
         activation=part(names.activation),
-        contract=product([part(names.contract)], dtype),
+        contract=_product([part(names.contract)], dtype),
         norm_output=_Norm.of(part(names.norm_output), between),
     )
 
 
+def is_packable(model: Any) -> bool:
+    """Return True if a model's encoder has a form for packed texts."""
+    return isinstance(model, nn.Module) and any(map(_packs, model.modules()))
+
+
+def _packs(backbone: nn.Module) -> bool:
+    return type(backbone).__name__ in _ARCHITECTURES and not getattr(backbone.config, "is_decoder", False)
+
+
 def packed_encoder(backbone: Any, dtype: torch.dtype) -> PackedEncoder | None:
     """Return an encoder for packed texts, whose products have a copy of the weights in ``dtype``; None for other architectures."""
-    names = _ARCHITECTURES.get(type(backbone).__name__)
-    if names is None or getattr(backbone.config, "is_decoder", False):
-        return None
-    return PackedEncoder(backbone, names, dtype)
+    return PackedEncoder(backbone, _ARCHITECTURES[type(backbone).__name__], dtype) if _packs(backbone) else None
