@@ -16,9 +16,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Int8Product", "int8_product", "multiplies_int8"]
+__all__ = ["ROWS", "Int8Product", "int8_product", "multiplies_int8"]
 
-_ROWS = 256
+ROWS = 256  # a block, which stays in the cache
 _TINY = 1e-30  # a row of equal values has some range
 
 
@@ -36,7 +36,7 @@ class Int8Product:
     def __call__(self, rows: Tensor) -> Tensor:
         """Compute ``(n, i)`` → ``(n, o)``, both float32."""
         out = rows.new_empty(len(rows), len(self.bias))
-        for some, found in zip(rows.split(_ROWS), out.split(_ROWS), strict=True):
+        for some, found in zip(rows.split(ROWS), out.split(ROWS), strict=True):
             if not len(some):
                 break
             least = some.amin(dim=1, keepdim=True)

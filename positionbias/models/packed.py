@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from positionbias.models.int8 import Int8Product, int8_product
+from positionbias.models.int8 import ROWS, Int8Product, int8_product
 from positionbias.models.linear import Product, product
 from positionbias.models.packed_attention import attend_packed
 
@@ -116,6 +116,7 @@ class _Layer:
     activation: Callable[[Tensor], Tensor]
     contract: Product | Int8Product
     norm_output: _Norm
+    block: int | None  # rows that go through all but attention at once; None: all of them
 
     def __call__(self, states: Tensor, batch: PackedBatch, *, cls_only: bool = False) -> Tensor:
         """Compute ``(tokens, dim)`` → ``(tokens, dim)``; with ``cls_only`` → ``(n, dim)``, of the first tokens."""
@@ -124,9 +125,15 @@ class _Layer:
         own = states[batch.offsets[:-1].long()] if cls_only else states  # the rows that are asked for
         query = self.query(own.to(dtype) if cls_only else narrow).view(len(own), self.heads, size)
         pair = self.pair(narrow).view(len(states), 2, self.heads, size)
-        mixed = attend_packed(query, pair[:, 0], pair[:, 1], batch.offsets, batch.longest)
-        states = self.norm(self.output(mixed.flatten(1)) + own)
-        inner = self.activation(self.expand(states.to(dtype)))
+        mixed = attend_packed(query, pair[:, 0], pair[:, 1], batch.offsets, batch.longest).flatten(1)
+        if self.block is None or len(own) <= self.block:
+            return self._after(mixed, own)
+        return torch.cat([self._after(*part) for part in zip(mixed.split(self.block), own.split(self.block), strict=True)])
+
+    def _after(self, mixed: Tensor, own: Tensor) -> Tensor:
+        """Compute what follows attention, row by row."""
+        states = self.norm(self.output(mixed) + own)
+        inner = self.activation(self.expand(states.to(self.query.dtype)))
         return self.norm_output(self.contract(inner) + states)
 
 
@@ -229,6 +236,7 @@ def _layer(layer: Any, names: _Names, heads: int, dtype: torch.dtype, between: t
         activation=part(names.activation),
         contract=_product([part(names.contract)], dtype),
         norm_output=_Norm.of(part(names.norm_output), between),
+        block=ROWS if dtype == torch.int8 else None,
     )
 
 
