@@ -81,11 +81,11 @@ def encode_collection(
     # the number of threads changes a CPU's order of sums, and so the last bits
     device = {"device": model.device.type, "threads": torch.get_num_threads() if model.device.type == "cpu" else None}
     job: JsonObject = {"encode": settings, "inputs": checksums, **device, "collection": place, "state": state}
-    encoder.config.advise(model, len(collection))
-    agreement = _agreement(encoder, collection)
     shards = [Rows(first, min(first + SHARD_PASSAGES, len(collection))) for first in range(0, len(collection), SHARD_PASSAGES)]
     with resumable_folder(out, job, overwrite=overwrite) as content:
         (content / SHARDS).mkdir(exist_ok=True)
+        encoder.config.advise(model, len(collection))
+        agreement = _agreement(encoder, collection)
         list(make_shards(dict[str, int], _IdWriter(collection), [Rows(0, len(collection))], lambda _: content / IDS))
         with step(f"encoding by {checkpoint.name}", len(collection), unit="passages") as bar:
             if isinstance(model, Served):
@@ -108,8 +108,7 @@ def encode_collection(
                 input_ref("model", checkpoint.path, checksums[0], artefact=out),
                 input_ref("collection", collection.path, checksums[1], artefact=out),
             ),
-            content=_content(encoder, collection, content, facts, on_disk)
-            | ({} if agreement is None else {"int8_agreement": asdict(agreement)}),
+            content=_content(encoder, collection, content, facts, on_disk, agreement),
             licence=collection.manifest.licence,
             notes=(*checkpoint.manifest.notes, *_NOTES),
             versions=package_versions(*encoder.config.packages(model.device), "transformers", *reading),
@@ -128,7 +127,12 @@ def _agreement(encoder: SingleVectors, collection: Collection) -> VectorAgreemen
 
 
 def _content(
-    encoder: SingleVectors, collection: Collection, folder: Path, shards: Sequence[_Encoded], on_disk: str
+    encoder: SingleVectors,
+    collection: Collection,
+    folder: Path,
+    shards: Sequence[_Encoded],
+    on_disk: str,
+    agreement: VectorAgreement | None,
 ) -> JsonObject:
     """Return the manifest's facts about the vectors, from their shards."""
     checksums = [sha256_file(folder / IDS), *(shard.checksum for shard in shards)]
@@ -143,6 +147,7 @@ def _content(
         "passages_checksum": collection.passages_checksum,
         "truncated": sum(shard.truncated for shard in shards),
         "empty_passages": sum(shard.empty for shard in shards),
+        **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
     }
 
 
