@@ -241,8 +241,8 @@ def _layer(layer: Any, names: _Names, heads: int, dtype: torch.dtype, between: t
 
 
 def is_packable(model: Any) -> bool:
-    """Return True if a model's encoder has a form for packed texts."""
-    return isinstance(model, nn.Module) and any(map(_packs, model.modules()))
+    """Return True if a model has an encoder in float32 with a form for packed texts."""
+    return isinstance(model, nn.Module) and any(_packs(part) and part.dtype == torch.float32 for part in model.modules())
 
 
 def _packs(backbone: nn.Module) -> bool:

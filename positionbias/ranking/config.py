@@ -82,7 +82,8 @@ class RankingConfig:
 
         if self.rounds(device) and not is_packable(model):
             raise SettingError(
-                f"--precision int8: wanted an encoder of BERT's family; found a model of kind {model.kind}; give float32 or bfloat16"
+                f"--precision int8: wanted an encoder of BERT's family that posbias computes itself; found a model of kind {model.kind}; "
+                "give float32 or bfloat16"
             )
 
     def rounds(self, device: torch.device) -> bool:
@@ -114,10 +115,10 @@ class RankingConfig:
         """Return the context in which a model computes with ``dtype``."""
         import torch
 
-        from positionbias.models.inference import in_int8
-
         dtype = self.dtype(device)
         if dtype == torch.int8:
+            from positionbias.models.inference import in_int8
+
             return in_int8()
         return torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32)
 
@@ -155,6 +156,7 @@ class Computing:
         from positionbias.models.checkpoint import load_checkpoint
 
         device = self.pick_device()
+        self.config.dtype(device)  # refuses before anything is read
         checkpoint = load_checkpoint(model_place(model), kind, store=self.store)
         self.config.check(checkpoint.model, device)
         checkpoint.model.to(device)

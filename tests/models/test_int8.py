@@ -111,7 +111,9 @@ def test_where_there_is_none(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) 
     class Words(nn.Module):
         kind = "knrm"
 
-    with pytest.raises(SettingError, match="wanted an encoder of BERT's family; found a model of kind knrm"):
+    with pytest.raises(
+        SettingError, match="wanted an encoder of BERT's family that posbias computes itself; found a model of kind knrm"
+    ):
         config.check(Words(), CPU)
     monkeypatch.setattr("positionbias.models.int8.multiplies_int8", lambda: False)
     with pytest.raises(SettingError, match="wanted a processor with AVX-512 VNNI, AVX-VNNI or AMX; found none"):
