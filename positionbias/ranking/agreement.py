@@ -21,18 +21,19 @@ _PURPOSE, _SEED = "int8 beside float32", 1
 
 @dataclass(frozen=True, slots=True)
 class ListAgreement:
-    """Means over queries: Kendall's tau of the lists, and the number of the first 10 that are the same (of as many, if lists are shorter)."""
+    """Means over queries: Kendall's tau of the lists, and how many of the first ``places`` are the same (10, or all if no list is longer)."""
 
     queries: int
     pairs: int
     tau: float
     first: float
+    places: int
 
     def told(self) -> str:
         """Say it in a line."""
         return (
             f"int8 beside float32, {self.pairs:,} pairs of {self.queries} queries: Kendall's tau {self.tau:.3f}, "
-            f"{self.first:.1f} of the first {_FIRST} the same"
+            f"{self.first:.1f} of the first {self.places} the same"
         )
 
 
@@ -73,7 +74,9 @@ def list_agreement(expected: Mapping[str, np.ndarray], found: Mapping[str, np.nd
         upper = np.triu_indices(len(one), 1)
         taus.append(float(np.mean([np.sign(one[upper[0]] - one[upper[1]]) * np.sign(other[upper[0]] - other[upper[1]])])))
         same.append(int(((one < _FIRST) & (other < _FIRST)).sum()))
-    return ListAgreement(len(expected), sum(map(len, expected.values())), float(np.mean(taus)), float(np.mean(same)))
+    lengths = [len(scores) for scores in expected.values()]
+    places = min(_FIRST, max(lengths))
+    return ListAgreement(len(lengths), sum(lengths), float(np.mean(taus)), float(np.mean(same)), places)
 
 
 def _places(scores: np.ndarray) -> np.ndarray:
