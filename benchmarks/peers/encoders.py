@@ -23,6 +23,8 @@ def arguments(settings):
         options.intra_op_num_threads = threads
         return {"provider": "CPUExecutionProvider", "session_options": options, "export": precision != "int8"}
     config = {"INFERENCE_NUM_THREADS": str(threads)}
+    if precision == "int8":  # with inputs in float32 it rounds them to int8 as well, in groups
+        return {"ov_config": {**config, "INFERENCE_PRECISION_HINT": "f32"}, "export": True, "load_in_8bit": True}
     if precision == "float32":
         config["INFERENCE_PRECISION_HINT"] = "f32"
     return {"ov_config": config, "export": True}
@@ -109,4 +111,5 @@ class Encode(Encoder):
 
     def proof(self):
         found = np.asarray(self.found, np.float32)
-        return (found / np.linalg.norm(found, axis=1, keepdims=True))[:, :16].ravel().tolist()
+        unit = found / np.linalg.norm(found, axis=1, keepdims=True)
+        return unit.tolist() if self.settings.get("whole") else unit[:, :16].ravel().tolist()

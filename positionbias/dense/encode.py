@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
 from positionbias.core.progress import Progress, step
+from positionbias.core.seeds import choose
 from positionbias.core.shard_work import make_shards, resumable_folder
 from positionbias.core.splitter import USUAL_WORDS, splitter_of
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
@@ -27,6 +28,7 @@ from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import ID_COLUMN, IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import Served
+from positionbias.ranking.agreement import SAMPLE, VectorAgreement
 from positionbias.ranking.config import RankingConfig
 
 __all__ = ["encode_collection"]
@@ -82,6 +84,8 @@ def encode_collection(
     shards = [Rows(first, min(first + SHARD_PASSAGES, len(collection))) for first in range(0, len(collection), SHARD_PASSAGES)]
     with resumable_folder(out, job, overwrite=overwrite) as content:
         (content / SHARDS).mkdir(exist_ok=True)
+        encoder.config.advise(model, len(collection))
+        agreement = _agreement(encoder, collection)
         list(make_shards(dict[str, int], _IdWriter(collection), [Rows(0, len(collection))], lambda _: content / IDS))
         with step(f"encoding by {checkpoint.name}", len(collection), unit="passages") as bar:
             if isinstance(model, Served):
@@ -104,7 +108,7 @@ def encode_collection(
                 input_ref("model", checkpoint.path, checksums[0], artefact=out),
                 input_ref("collection", collection.path, checksums[1], artefact=out),
             ),
-            content=_content(encoder, collection, content, facts, on_disk),
+            content=_content(encoder, collection, content, facts, on_disk, agreement),
             licence=collection.manifest.licence,
             notes=(*checkpoint.manifest.notes, *_NOTES),
             versions=package_versions(*encoder.config.packages(model.device), "transformers", *reading),
@@ -114,8 +118,21 @@ def encode_collection(
     return Vectors(out)
 
 
+def _agreement(encoder: SingleVectors, collection: Collection) -> VectorAgreement | None:
+    """Say how vectors in int8 agree with those in float32, of drawn passages."""
+    if not encoder.config.rounds(encoder.model.device):
+        return None
+    rows = np.array(sorted(choose(len(collection), SAMPLE, 1, "int8 beside float32")), np.int64)
+    return encoder.agreement(collection.texts_at(rows), lambda texts: encoder.passages(encoder.read_passages(texts)))
+
+
 def _content(
-    encoder: SingleVectors, collection: Collection, folder: Path, shards: Sequence[_Encoded], on_disk: str
+    encoder: SingleVectors,
+    collection: Collection,
+    folder: Path,
+    shards: Sequence[_Encoded],
+    on_disk: str,
+    agreement: VectorAgreement | None,
 ) -> JsonObject:
     """Return the manifest's facts about the vectors, from their shards."""
     checksums = [sha256_file(folder / IDS), *(shard.checksum for shard in shards)]
@@ -130,6 +147,7 @@ def _content(
         "passages_checksum": collection.passages_checksum,
         "truncated": sum(shard.truncated for shard in shards),
         "empty_passages": sum(shard.empty for shard in shards),
+        **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
     }
 
 

@@ -101,7 +101,12 @@ def retrieve_dense(
         counted = {"queries": queries, "pairs": pairs, "empty_queries": counts.empty, "short_queries": counts.short}
         manifest = replace(
             manifest,
-            content={"checksum": sha256_file(partial), "ending": asdict(checkpoint.ending), **counted},
+            content={
+                "checksum": sha256_file(partial),
+                "ending": asdict(checkpoint.ending),
+                **counted,
+                **({} if encoder.of_queries is None else {"int8_agreement": asdict(encoder.of_queries)}),
+            },
             provenance=provenance(device=str(encoder.model.device), seconds=round(seconds, 3)),
         )
         write_manifest(manifest_path(partial), manifest)

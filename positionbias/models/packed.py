@@ -1,13 +1,13 @@
 """Encoders of BERT's family over packed texts, for inference: no padding, and weights laid out once for the products of their precision.
 
 The tokens of a batch stand one after another, ``(tokens, dim)``; only attention looks at where texts begin. States are those of the
-model up to the rounding of the precision: float32 to 1e-5. The last layer can be computed for [CLS] alone.
+model up to the rounding of the precision: float32 to 1e-5; in int8 all but products is float32. The last layer can be computed for [CLS] alone.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -18,11 +18,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.core.errors import InputError
+from positionbias.models.int8 import ROWS, Int8Product, int8_product
 from positionbias.models.linear import Product, product
 from positionbias.models.packed_attention import attend_packed
 from positionbias.models.streams import in_streams
 
-__all__ = ["PackedBatch", "PackedEncoder", "packed_encoder"]
+__all__ = ["PackedBatch", "PackedEncoder", "is_packable", "packed_encoder"]
 
 # computed by one thread on a CPU: of fewer, the weights' way from memory costs some percent; of more, fewer threads have work
 _PART_TOKENS = 1_024
@@ -128,14 +129,15 @@ class _Layer:
     """One layer; ``pair`` computes key and value. Norms and residual sums have the precision of the states."""
 
     heads: int
-    query: Product
-    pair: Product
-    output: Product
+    query: Product | Int8Product
+    pair: Product | Int8Product
+    output: Product | Int8Product
     norm: _Norm
-    expand: Product
+    expand: Product | Int8Product
     activation: Callable[[Tensor], Tensor]
-    contract: Product
+    contract: Product | Int8Product
     norm_output: _Norm
+    block: int | None  # rows that go through all but attention at once; None: all of them
 
     def __call__(self, states: Tensor, batch: PackedBatch, *, cls_only: bool = False) -> Tensor:
         """Compute ``(tokens, dim)`` → ``(tokens, dim)``; with ``cls_only`` → ``(n, dim)``, of the first tokens."""
@@ -144,9 +146,15 @@ class _Layer:
         own = states[batch.offsets[:-1].long()] if cls_only else states  # the rows that are asked for
         query = self.query(own.to(dtype) if cls_only else narrow).view(len(own), self.heads, size)
         pair = self.pair(narrow).view(len(states), 2, self.heads, size)
-        mixed = attend_packed(query, pair[:, 0], pair[:, 1], batch.offsets, batch.longest)
-        states = self.norm(self.output.plus(mixed.flatten(1), own))
-        narrow = states.to(dtype)
+        mixed = attend_packed(query, pair[:, 0], pair[:, 1], batch.offsets, batch.longest).flatten(1)
+        if self.block is None or len(own) <= self.block:
+            return self._after(mixed, own)
+        return torch.cat([self._after(*part) for part in zip(mixed.split(self.block), own.split(self.block), strict=True)])
+
+    def _after(self, mixed: Tensor, own: Tensor) -> Tensor:
+        """Compute what follows attention, row by row."""
+        states = self.norm(self.output.plus(mixed, own))
+        narrow = states.to(self.query.dtype)
         inner = self.expand.gelu(narrow) if self.activation is F.gelu else self.activation(self.expand(narrow))
         return self.norm_output(self.contract.plus(inner, states))
 
@@ -172,7 +180,7 @@ class PackedEncoder:
         self._padding: int | None = embeddings.position_embeddings.padding_idx
         self._first = 0 if self._padding is None else self._padding + 1
         project = getattr(backbone, "embeddings_project", None)  # ELECTRA's embeddings are narrower than its layers
-        self._project = None if project is None else product([project], dtype)
+        self._project = None if project is None else _product([project], dtype)
         heads = backbone.config.num_attention_heads
         self._layers = [_layer(layer, names, heads, dtype, self.dtype) for layer in backbone.get_submodule(names.stack)]
 
@@ -249,18 +257,23 @@ class PackedEncoder:
         return states if self._project is None else self._project(states.to(self._project.dtype)).to(self.dtype)
 
 
+def _product(layers: Sequence[nn.Linear], dtype: torch.dtype) -> Product | Int8Product:
+    return int8_product(layers) if dtype == torch.int8 else product(layers, dtype)
+
+
 def _layer(layer: Any, names: _Names, heads: int, dtype: torch.dtype, between: torch.dtype) -> _Layer:
     part = layer.get_submodule
     return _Layer(
         heads,
-        query=product([part(names.query)], dtype),
-        pair=product([part(names.key), part(names.value)], dtype),
-        output=product([part(names.output)], dtype),
+        query=_product([part(names.query)], dtype),
+        pair=_product([part(names.key), part(names.value)], dtype),
+        output=_product([part(names.output)], dtype),
         norm=_Norm.of(part(names.norm), between),
-        expand=product([part(names.expand)], dtype),
+        expand=_product([part(names.expand)], dtype),
         activation=_plain(part(names.activation)),
-        contract=product([part(names.contract)], dtype),
+        contract=_product([part(names.contract)], dtype),
         norm_output=_Norm.of(part(names.norm_output), between),
+        block=ROWS if dtype == torch.int8 else None,
     )
 
 
@@ -270,9 +283,15 @@ def _plain(activation: nn.Module) -> Callable[[Tensor], Tensor]:
     return F.gelu if plain else activation
 
 
+def is_packable(model: Any) -> bool:
+    """Return True if a model has an encoder in float32 with a form for packed texts."""
+    return isinstance(model, nn.Module) and any(_packs(part) and part.dtype == torch.float32 for part in model.modules())
+
+
+def _packs(backbone: nn.Module) -> bool:
+    return type(backbone).__name__ in _ARCHITECTURES and not getattr(backbone.config, "is_decoder", False)
+
+
 def packed_encoder(backbone: Any, dtype: torch.dtype) -> PackedEncoder | None:
     """Return an encoder for packed texts, whose products have a copy of the weights in ``dtype``; None for other architectures."""
-    names = _ARCHITECTURES.get(type(backbone).__name__)
-    if names is None or getattr(backbone.config, "is_decoder", False):
-        return None
-    return PackedEncoder(backbone, names, dtype)
+    return PackedEncoder(backbone, _ARCHITECTURES[type(backbone).__name__], dtype) if _packs(backbone) else None

@@ -221,7 +221,7 @@ class _Sets:
     def of_model(self, name: Place, role: str) -> Measured:
         """Measure a model's order of both splits' candidates, down to the depth that it was tuned to where it was."""
         from positionbias.evaluation.depth import apply_depth
-        from positionbias.ranking.rerank import rescore
+        from positionbias.ranking.rerank import int8_agreement, known_queries, rescore
 
         checkpoint = self.computing.load(name, self.kind)
         self.inputs.append(Read(role, checkpoint.path, checkpoint.manifest.checksum))
@@ -229,11 +229,13 @@ class _Sets:
         for split in self.queries.splits:
             candidates = self.candidates[split]
             depth = checkpoint.depth or max(1, candidates.depth)
+            wanted, queries = candidates.top(depth), self.collection.queries(split)
+            int8_agreement(checkpoint.model, self.collection, known_queries(wanted, queries), wanted, self.computing.config)
             scored[split] = rescore(
                 checkpoint.model,
                 self.collection,
-                self.collection.queries(split),
-                candidates.top(depth),
+                queries,
+                wanted,
                 config=self.computing.config,
                 name=checkpoint.name,
                 description=f"{checkpoint.name} on {split}",

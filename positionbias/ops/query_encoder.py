@@ -56,6 +56,7 @@ class Encoder:
 
         device, config = pick_device(self.device), RankingConfig(self.batch_tokens, self.precision)
         checkpoint = load_checkpoint(model_place(self.encoder or ENCODER), self.kind)
+        config.check(checkpoint.model, device)
         checkpoint.model.to(device)
         read_as = {**shape_of(checkpoint.model), "checksum": checkpoint.manifest.checksum}
         read_as |= {"device": device.type, "precision": str(config.dtype(device))}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, model_place
+from positionbias.core.progress import remark
 from positionbias.core.run_header import RunHeader
 from positionbias.core.settings import Panel, check_settings, setting
 
@@ -18,9 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DEVICES", "PRECISIONS", "Computing", "Precision", "RankingConfig", "Reranking", "TaughtPassages", "pick_device"]
 
-Precision = Literal["auto", "float32", "bfloat16", "float16"]
+Precision = Literal["auto", "float32", "bfloat16", "float16", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 DEVICES = ("auto", "cpu", "cuda")
+LONG = 20_000  # pairs or passages, some ten minutes for a small encoder on two cores
 CPU_TOKENS, CPU_HALF_TOKENS, GPU_TOKENS = 4_096, 2_048, 131_072
 
 
@@ -29,7 +32,7 @@ class RankingConfig:
     """Batch size and precision. ``batch_tokens`` bounds a batch's padded tokens; 0 is 4,096 on a CPU (small caches; 2,048 in half
     precision, which has faster products and so waits more for memory), 131,072 on a GPU.
 
-    ``precision`` ``auto`` is float32 on a CPU, bfloat16 on a GPU, and float16 on a GPU without bfloat16.
+    ``precision`` ``auto`` is float32 on a CPU, bfloat16 on a GPU, and float16 on a GPU without bfloat16. ``int8`` is for encoders on a CPU.
     """
 
     batch_tokens: int = setting(
@@ -37,7 +40,8 @@ class RankingConfig:
     )
     precision: Precision = setting(
         "auto",
-        "Precision of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
+        "Precision of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without. int8 is for encoders on "
+        "a CPU, and says how far its results are from float32's.",
         choices=PRECISIONS,
         panel=Panel.COMPUTING,
     )
@@ -52,9 +56,15 @@ class RankingConfig:
         return CPU_TOKENS if str(self.dtype(device)) == "torch.float32" else CPU_HALF_TOKENS
 
     def dtype(self, device: torch.device) -> torch.dtype:
-        """Return the precision of matrix products on this device."""
+        """Return the precision of matrix products on this device.
+
+        Raises:
+            SettingError: int8 on a GPU, or on a processor without instructions for it.
+        """
         import torch
 
+        if self.precision == "int8":
+            refuse_int8(device)
         if self.precision != "auto":
             dtype: torch.dtype = getattr(torch, self.precision)
             return dtype
@@ -62,16 +72,54 @@ class RankingConfig:
             return torch.float32
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
 
+    def check(self, model: Any, device: torch.device) -> None:
+        """Check that a model computes in this precision on this device.
+
+        Raises:
+            SettingError: int8 where there is none.
+        """
+        from positionbias.models.packed import is_packable
+
+        if self.rounds(device) and not is_packable(model):
+            raise SettingError(
+                f"--precision int8: wanted an encoder of BERT's family that posbias computes itself; found a model of kind {model.kind}; "
+                "give float32 or bfloat16"
+            )
+
+    def rounds(self, device: torch.device) -> bool:
+        """Return True if products are in int8, whose distance from float32 is measured and told."""
+        return str(self.dtype(device)) == "torch.int8"
+
+    def advise(self, model: Any, texts: int) -> None:
+        """Remark that bfloat16 would be faster, where the user chose nothing, the work is long, and it would be."""
+        from positionbias.core.onednn import multiplies_bfloat16
+        from positionbias.models.packed import is_packable
+
+        if (
+            self.precision == "auto"
+            and texts >= LONG
+            and model.device.type == "cpu"
+            and is_packable(model)
+            and multiplies_bfloat16()
+        ):
+            remark(
+                "float32, so that scores are the same on every machine; here --precision bfloat16 takes about 0.6 of the time"
+            )
+
     def packages(self, device: torch.device) -> tuple[str, ...]:
         """Return the packages that compute on this device, for a manifest's versions."""
         halved = device.type == "cpu" and str(self.dtype(device)) == "torch.bfloat16"
         return ("torch", "openvino") if halved and find_spec("openvino") is not None else ("torch",)
 
-    def autocast(self, device: torch.device) -> torch.autocast:
+    def autocast(self, device: torch.device) -> AbstractContextManager[Any]:
         """Return the context in which a model computes with ``dtype``."""
         import torch
 
         dtype = self.dtype(device)
+        if dtype == torch.int8:
+            from positionbias.models.inference import in_int8
+
+            return in_int8()
         return torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32)
 
 
@@ -102,13 +150,15 @@ class Computing:
         """Load a model by name onto the device, as ``load_checkpoint``.
 
         Raises:
-            SettingError: as ``load_checkpoint``, or no such GPU.
+            SettingError: as ``load_checkpoint``, no such GPU, or a precision that the device or the model has not.
             InputError: as ``load_checkpoint``.
         """
         from positionbias.models.checkpoint import load_checkpoint
 
         device = self.pick_device()
+        self.config.dtype(device)  # refuses before anything is read
         checkpoint = load_checkpoint(model_place(model), kind, store=self.store)
+        self.config.check(checkpoint.model, device)
         checkpoint.model.to(device)
         return checkpoint
 
@@ -156,6 +206,22 @@ class TaughtPassages:
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+
+def refuse_int8(device: torch.device) -> None:
+    """Refuse int8 on other devices than a CPU with instructions for it.
+
+    Raises:
+        SettingError: on those.
+    """
+    from positionbias.models.int8 import multiplies_int8
+
+    if device.type != "cpu":
+        raise SettingError(f"--precision int8: wanted a CPU; found {device.type}; give bfloat16 there, or --device cpu")
+    if not multiplies_int8():
+        raise SettingError(
+            "--precision int8: wanted a processor with AVX-512 VNNI, AVX-VNNI or AMX; found none of them here; give float32"
+        )
 
 
 def pick_device(name: str) -> torch.device:

@@ -14,13 +14,14 @@ from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
-from positionbias.core.progress import Progress, step
+from positionbias.core.progress import Progress, say, step
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.records import Query
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.protocols import AnyRanker, PassageEncoder, Ranker, Served, known_room
+from positionbias.ranking.agreement import ListAgreement, drawn_lists, list_agreement
 from positionbias.ranking.cached import score_cached
 from positionbias.ranking.config import RankingConfig, Reranking
 from positionbias.ranking.pairs import score_by_pair
@@ -29,7 +30,7 @@ from positionbias.ranking.texts import score_texts
 from positionbias.results.result import Result
 from positionbias.results.runs import RerankingFigures
 
-__all__ = ["Rescored", "known_queries", "rerank_run", "rescore", "score_candidates"]
+__all__ = ["Rescored", "int8_agreement", "known_queries", "rerank_run", "rescore", "score_candidates"]
 
 FOUND_BLOCK = 1 << 16  # passages looked up at once
 
@@ -139,6 +140,23 @@ def score_candidates(
     return score_texts(model, collection, texts, candidates, config, bar, name=name)
 
 
+def int8_agreement(
+    model: AnyRanker, collection: PassageTexts, texts: Mapping[str, str], candidates: Run, config: RankingConfig
+) -> ListAgreement | None:
+    """Score a drawn part of the candidates in int8 and in float32, and say how the lists agree; None in other precisions, or without lists."""
+    if not config.rounds(model.device) or not len(lists := drawn_lists(candidates)):
+        return None
+    own = {query_id: texts[query_id] for query_id in lists}
+    with step("int8 beside float32", 2 * lists.pairs, unit="pairs") as bar:
+        found, expected = (
+            score_candidates(model, collection, own, lists, one, bar, name=candidates.name).scores
+            for one in (config, replace(config, precision="float32"))
+        )
+    agreement = list_agreement(expected, found)
+    say(agreement.told())
+    return agreement
+
+
 def rerank_run(
     checkpoint: Checkpoint,
     collection: Collection,
@@ -166,10 +184,14 @@ def rerank_run(
     for start in range(0, len(run.passage_ids), FOUND_BLOCK):
         collection.rows(run.passage_ids[start : start + FOUND_BLOCK])
     queries = collection.queries(reranking.split)
+    agreement = None
     if depth == 1:
         done = _kept(model, queries, run, name)
     else:
-        done = rescore(model, collection, queries, run.top(depth), name=name, config=config, description=name)
+        wanted = run.top(depth)
+        config.advise(model, wanted.pairs)
+        agreement = int8_agreement(model, collection, known_queries(wanted, queries), wanted, config)
+        done = rescore(model, collection, queries, wanted, name=name, config=config, description=name)
     with atomic_file(out, overwrite=overwrite) as partial:
         checksums = (checkpoint.manifest.checksum, collection.checksum, sha256_file(candidates))
         places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates))
@@ -193,6 +215,7 @@ def rerank_run(
             "ending": asdict(checkpoint.ending),
             "truncated": done.counts.truncated,
             "empty_queries": done.counts.empty_queries,
+            **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
         }
         write_manifest(manifest_path(partial), replace(manifest, content=content))
     return done

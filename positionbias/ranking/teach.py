@@ -10,7 +10,7 @@ import hashlib
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,9 +29,10 @@ from positionbias.core.shard_work import resumable_folder
 from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, write_teacher_scores
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import PassageEncoder
+from positionbias.ranking.agreement import ListAgreement
 from positionbias.ranking.config import RankingConfig, TaughtPassages
 from positionbias.ranking.query_blocks import BLOCK_PAIRS
-from positionbias.ranking.rerank import FOUND_BLOCK, known_queries, score_candidates
+from positionbias.ranking.rerank import FOUND_BLOCK, int8_agreement, known_queries, score_candidates
 
 __all__ = ["ENCODER_BLOCK_PAIRS", "teach"]
 
@@ -107,6 +108,7 @@ def teach(
     inputs = [(ref.role, ref.checksum) for ref in manifest.inputs]
     job: JsonObject = {"command": "teach", "name": name, "settings": manifest.settings, "inputs": inputs, "block_pairs": size}
     began = time.perf_counter()
+    config.advise(model.model, asked.total)
     with (
         resumable_folder(out, job, overwrite=overwrite) as folder,
         step(name, asked.total, unit="pairs") as bar,
@@ -123,6 +125,7 @@ def teach(
                 "threads": torch.get_num_threads(),
                 "device": str(model.model.device),
                 "batch_tokens": scorer.batch_tokens,
+                **({} if scorer.agreement is None else {"int8_agreement": asdict(scorer.agreement)}),
                 "seconds": round(time.perf_counter() - began, 3),
             },
         )
@@ -237,10 +240,13 @@ class _Scorer:
         self.model, self.collection, self.texts, self.config, self.name, self.bar = model, collection, texts, config, name, bar
         self.blocks = 0
         self.batch_tokens: int | None = None
+        self.agreement: ListAgreement | None = None  # of the first block
 
     def __call__(self, block: _Block) -> ScoredBlock:
         run = Run(self.name, ((query_id, ids, np.arange(len(ids), 0, -1)) for query_id, ids in block.pairs))
         texts = {query_id: self.texts[query_id] for query_id in run}
+        if not self.blocks:
+            self.agreement = int8_agreement(self.model.model, self.collection, texts, run, self.config)
         done = score_candidates(self.model.model, self.collection, texts, run, self.config, self.bar, name=self.name)
         self.blocks += 1
         if done.batch_tokens is not None:

@@ -78,7 +78,7 @@ def test_answers(processor, wall, goal, number, answer):
 
 
 def test_agreement():
-    from harness.agreement import equal, named_numbers, numbers, ordered_scores, top_lists
+    from harness.agreement import cosines, equal, named_numbers, numbers, ordered_lists, ordered_scores, top_lists
 
     assert equal("a", "a") == {"apart": 0}
     assert equal("a", "b")["apart"] == float("inf")
@@ -88,6 +88,10 @@ def test_agreement():
     assert named_numbers({"a": 1}, {"b": 1})["apart"] == float("inf")
     # of the three pairs of [1, 2, 3] and [1, 3, 2] two keep their order: (2 − 1) / 3
     assert ordered_scores([1, 2, 3], [1, 3, 2]) == {"apart": 1, "tau": pytest.approx(1 / 3)}
+    lists = ordered_lists([1, 2, 3, 1, 2, 3], [1, 3, 2, 1, 2, 3], size=3)
+    assert lists == {"apart": 1, "tau": pytest.approx(2 / 3), "first 10": 3}
+    assert cosines([[1, 0], [0.6, 0.8]], [[1, 0], [0, 1]]) == {"apart": 0.6, "cosine": 0.9, "least cosine": 0.8}
+    assert cosines([[1]], [])["apart"] == float("inf")
     assert top_lists([[1, 2], [3, 4]], [[2, 1], [3, 5]]) == {"apart": 0.25}
 
 

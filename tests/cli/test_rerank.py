@@ -89,7 +89,8 @@ def test_as_json(rerank, run_path, tmp_path):
         (("--split", "dev"), "wanted split 'dev'"),
         (("--depth", 0), "--depth: wanted at least 1; found 0; raise it"),
         (("--batch-tokens", -1), "--batch-tokens: wanted at least 0; found -1; 0 leaves it to the device"),
-        (("--precision", "int8"), "--precision: wanted one of"),
+        (("--precision", "int4"), "--precision: wanted one of"),
+        (("--precision", "int8"), "--precision int8: wanted "),  # TK is no encoder of BERT's family
         (("--model", "nothing-here"), "nothing-here: wanted a folder"),
         (("--candidates", "none.run"), "none.run: wanted a readable file"),
     ],
@@ -126,19 +127,22 @@ def test_a_full_disk(collection, run_path, model, tmp_path):
     assert list(place.iterdir()) == []
 
 
-def test_a_model_that_reads_pairs(rerank, collection, run_path, tmp_path):
+@pytest.fixture
+def cat(tmp_path):
     from positionbias.core.manifest import Manifest
     from positionbias.models.bert_cat import BertCat
     from positionbias.models.checkpoint import save_checkpoint
     from positionbias.models.encoder import load_encoder
     from positionbias.models.shapes import BertCatConfig
 
-    cat = BertCat(BertCatConfig(), load_encoder(tiny_encoder(tmp_path / "encoder")))
+    model = BertCat(BertCatConfig(), load_encoder(tiny_encoder(tmp_path / "encoder")))
     manifest = Manifest(kind="checkpoint", name="cat", command="train bert_cat")
-    save_checkpoint(tmp_path / "cat.ckpt", cat, depth=6, training={}, manifest=manifest)
-    code, out, err = rerank(
-        "--out", tmp_path / "cat.run", "--json", "--precision", "bfloat16", **{"--model": tmp_path / "cat.ckpt"}
-    )
+    save_checkpoint(tmp_path / "cat.ckpt", model, depth=6, training={}, manifest=manifest)
+    return tmp_path / "cat.ckpt"
+
+
+def test_a_model_that_reads_pairs(rerank, run_path, cat, tmp_path):
+    code, out, err = rerank("--out", tmp_path / "cat.run", "--json", "--precision", "bfloat16", **{"--model": cat})
     assert code == 0, err
     run, before = read_run(tmp_path / "cat.run"), read_run(run_path)
     assert {q: sorted(run[q].passage_ids) for q in run} == {q: sorted(before[q].passage_ids) for q in before}
@@ -151,6 +155,24 @@ def test_a_model_that_reads_pairs(rerank, collection, run_path, tmp_path):
     assert "pairs up to the length limit" in result["payload"]["rows"]
     settings = json.loads((tmp_path / "cat.run.manifest.json").read_text())["settings"]
     assert settings == {"split": "test", "depth": 6, "precision": "bfloat16"}
+
+
+def test_int8_says_how_far_it_is_from_float32(rerank, run_path, cat, tmp_path):
+    from positionbias.models.int8 import multiplies_int8
+
+    if not multiplies_int8():
+        pytest.skip("this processor has no instructions for int8")
+    code, _, err = rerank("--out", tmp_path / "cat.run", "--precision", "int8", **{"--model": cat})
+    assert code == 0, err
+    run = read_run(run_path)
+    said = re.search(
+        rf"int8 beside float32, {run.pairs} pairs of {len(run)} queries: Kendall's tau (\S+), (\S+) of the first", err
+    )
+    manifest = json.loads((tmp_path / "cat.run.manifest.json").read_text())
+    kept = manifest["content"]["int8_agreement"]
+    assert (kept["queries"], kept["pairs"], manifest["settings"]["precision"]) == (len(run), run.pairs, "int8")
+    assert said.groups() == (f"{kept['tau']:.3f}", f"{kept['first']:.1f}")
+    assert kept["tau"] > 0.5
 
 
 def test_a_gpu_that_is_not_there(rerank, tmp_path, monkeypatch):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from positionbias.core.errors import SettingError
-from positionbias.ranking.config import RankingConfig, pick_device
+from positionbias.ranking.config import Precision, RankingConfig, pick_device
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -33,8 +35,8 @@ def test_what_is_given_is_taken() -> None:
 def test_settings_out_of_range() -> None:
     with pytest.raises(SettingError, match="--batch-tokens: wanted at least 0; found -1; 0 leaves it to the device"):
         RankingConfig(batch_tokens=-1)
-    with pytest.raises(SettingError, match="--precision: wanted one of auto, float32, bfloat16, float16; found 'int8'"):
-        RankingConfig(precision="int8")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="--precision: wanted one of auto, float32, bfloat16, float16, int8; found 'int4'"):
+        RankingConfig(precision="int4")  # type: ignore[arg-type]
 
 
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,3 +56,19 @@ def test_a_manifest_names_what_computes(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr("positionbias.ranking.config.find_spec", lambda name, found=installed: found)
         assert half.packages(cpu) == named
         assert half.packages(gpu) == RankingConfig().packages(cpu) == ("torch",)
+
+
+@pytest.mark.parametrize(
+    ("precision", "texts", "has", "said"),
+    [("auto", 20_000, True, 1), ("auto", 19_999, True, 0), ("float32", 20_000, True, 0), ("auto", 20_000, False, 0)],
+)
+def test_advice_on_bfloat16(precision: Precision, texts: int, has: bool, said: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr("positionbias.ranking.config.remark", lines.append)
+    monkeypatch.setattr("positionbias.core.onednn.multiplies_bfloat16", lambda: has)
+    monkeypatch.setattr("positionbias.models.packed.is_packable", lambda model: model.encodes)
+    for encodes in (True, False):
+        RankingConfig(precision=precision).advise(SimpleNamespace(device=CPU, encodes=encodes), texts)
+    RankingConfig(precision=precision).advise(SimpleNamespace(device=GPU, encodes=True), texts)
+    assert len(lines) == said
+    assert all("--precision bfloat16" in line for line in lines)
