@@ -10,13 +10,28 @@ from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, model_place
 from positionbias.core.run_header import RunHeader
 from positionbias.core.settings import Panel, check_settings, setting
+from positionbias.core.threads import own_gpu
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import torch
 
+    from positionbias.core.shard_work import MapShards
     from positionbias.models.checkpoint import Checkpoint
 
-__all__ = ["DEVICES", "PRECISIONS", "Computing", "Precision", "RankingConfig", "Reranking", "TaughtPassages", "pick_device"]
+__all__ = [
+    "DEVICES",
+    "PRECISIONS",
+    "Computing",
+    "Loading",
+    "Precision",
+    "RankingConfig",
+    "Reranking",
+    "Spread",
+    "TaughtPassages",
+    "pick_device",
+]
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -105,12 +120,37 @@ class Computing:
             SettingError: as ``load_checkpoint``, or no such GPU.
             InputError: as ``load_checkpoint``.
         """
+        return self.loading(model, kind)()
+
+    def loading(self, model: Place, kind: str | None = None) -> Loading:
+        """Return how ``load`` loads a model, for other processes."""
+        return Loading(model_place(model), kind, self)
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """How a model is loaded, in this process or in a worker's: its place, as ``load_checkpoint`` takes it, and the device and precision."""
+
+    model: Path | str
+    kind: str | None
+    computing: Computing
+
+    def __call__(self) -> Checkpoint:
+        """Load it, as ``Computing.load``."""
         from positionbias.models.checkpoint import load_checkpoint
 
-        device = self.pick_device()
-        checkpoint = load_checkpoint(model_place(model), kind, store=self.store)
+        device = self.computing.pick_device()
+        checkpoint = load_checkpoint(self.model, self.kind, store=self.computing.store)
         checkpoint.model.to(device)
         return checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How other processes compute with a model: how each loads it, and the engine's map over shards."""
+
+    loading: Loading
+    map_shards: MapShards
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +199,7 @@ class TaughtPassages:
 
 
 def pick_device(name: str) -> torch.device:
-    """Return a device by name; ``auto`` is the first GPU, if there is one.
+    """Return a device by name; ``auto`` is a GPU, if there is one: the first, or in a worker of several its own.
 
     Raises:
         SettingError: an unknown name, or no such GPU.
@@ -172,4 +212,4 @@ def pick_device(name: str) -> torch.device:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and not torch.cuda.is_available():
         raise SettingError("--device: wanted cuda; found no GPU that this torch can use; give cpu, or install torch with CUDA")
-    return torch.device(name)
+    return torch.device(own_gpu(torch.cuda.device_count()) if name == "cuda" else name)
