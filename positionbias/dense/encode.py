@@ -14,7 +14,7 @@ import pyarrow.ipc as ipc
 import torch
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
@@ -29,7 +29,7 @@ from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import ID_COLUMN, IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import Served
-from positionbias.ranking.config import Loading, RankingConfig, Spread
+from positionbias.ranking.config import Elsewhere, RankingConfig, Spread
 
 __all__ = ["encode_collection"]
 
@@ -89,7 +89,7 @@ def encode_collection(
         with step(f"encoding by {checkpoint.name}", len(collection), unit="passages") as bar:
             if isinstance(model, Served):
                 model.begin([len(collection)])
-            elsewhere = _Elsewhere(spread.loading, encoder.config, checksums[0]) if spread else None
+            elsewhere = _Encoder(Elsewhere(spread.loading, checksums[0]), encoder.config) if spread else None
             writer = _ShardWriter(PerProcess(elsewhere, encoder), collection, on_disk, bar)
             map_shards = spread.map_shards if spread else map
             made = make_shards(_Encoded, writer, shards, lambda index: content / SHARDS / f"{index:05}.npy", map_shards)
@@ -161,21 +161,14 @@ class _IdWriter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Elsewhere:
-    """How another process gets the encoder; its model must be the same."""
+class _Encoder:
+    """How another process gets the encoder."""
 
-    loading: Loading
+    load: Elsewhere
     config: RankingConfig
-    checksum: str
 
     def __call__(self) -> SingleVectors:
-        checkpoint = self.loading()
-        if checkpoint.manifest.checksum != self.checksum:
-            found = f"{checkpoint.manifest.checksum[:12]} in a worker process"
-            raise bad_input(
-                checkpoint.path, wanted=f"the model {self.checksum[:12]}", found=found, do="do not change it while it is used"
-            )
-        return SingleVectors(checkpoint, self.config)
+        return SingleVectors(self.load(), self.config)
 
 
 class _ShardWriter:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, get_args
 
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.places import Place, model_place
 from positionbias.core.run_header import RunHeader
 from positionbias.core.settings import Panel, check_settings, setting
@@ -142,6 +142,31 @@ class Loading:
         device = self.computing.pick_device()
         checkpoint = load_checkpoint(self.model, self.kind, store=self.computing.store)
         checkpoint.model.to(device)
+        return checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """How another process loads the model of this one, which must be the same."""
+
+    loading: Loading
+    checksum: str
+
+    def __call__(self) -> Checkpoint:
+        """Load it.
+
+        Raises:
+            InputError: it has changed; else as ``Computing.load``.
+        """
+        checkpoint = self.loading()
+        found = checkpoint.manifest.checksum
+        if found != self.checksum:
+            raise bad_input(
+                checkpoint.path,
+                wanted=f"the model {self.checksum[:12]}",
+                found=f"{found[:12]} in a worker process",
+                do="do not change it while it is used",
+            )
         return checkpoint
 
 

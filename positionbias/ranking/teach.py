@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,14 +23,15 @@ from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, group_queries
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref
-from positionbias.core.progress import Progress, step
+from positionbias.core.per_process import PerProcess
+from positionbias.core.progress import SILENT, Progress, step
 from positionbias.core.records import relevant_passages
 from positionbias.core.run import Run, read_run
 from positionbias.core.shard_work import resumable_folder
 from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, write_teacher_scores
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import PassageEncoder
-from positionbias.ranking.config import RankingConfig, TaughtPassages
+from positionbias.ranking.config import Elsewhere, RankingConfig, Spread, TaughtPassages
 from positionbias.ranking.query_blocks import BLOCK_PAIRS
 from positionbias.ranking.rerank import FOUND_BLOCK, known_queries, score_candidates
 
@@ -41,9 +43,10 @@ Pairs = Iterable[tuple[str, list[str]]]
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Whole queries with their passages to score."""
+    """Whole queries with their texts, and their passages to score."""
 
     pairs: tuple[tuple[str, list[str]], ...]
+    texts: tuple[str, ...]
 
     def __len__(self) -> int:
         return sum(len(passage_ids) for _, passage_ids in self.pairs)
@@ -76,12 +79,13 @@ def teach(
     name: str | None = None,
     config: RankingConfig | None = None,
     overwrite: bool = False,
+    spread: Spread | None = None,
 ) -> TeacherScores:
     """Score the first ``depth`` candidates and the relevant passages of each query of a run, or the pairs of a training set.
 
     The model computes on its device (``model.model.to(device)``). Blocks and batches change only the rounding of a score. A run
     resumed with the same ``block_pairs`` and ``config`` writes the same bytes as an uninterrupted one. A training set takes 8 bytes of
-    memory per distinct pair, and its ids once.
+    memory per distinct pair, and its ids once. ``spread`` has other processes score blocks, which load the model once each.
 
     Raises:
         SettingError: one text does not fit in the device's memory.
@@ -111,11 +115,12 @@ def teach(
         resumable_folder(out, job, overwrite=overwrite) as folder,
         step(name, asked.total, unit="pairs") as bar,
     ):
-        scorer = _Scorer(model, collection, asked.texts, config, name, bar)
+        elsewhere = Elsewhere(spread.loading, model.manifest.checksum) if spread else None
+        scorer = _Scorer(PerProcess(elsewhere, model), collection, config, name, bar)
         write_teacher_scores(
             folder,
             scorer,
-            scorer.announced(_blocks(asked.pairs, size)),
+            scorer.announced(_blocks(asked.pairs, asked.texts, size)),
             manifest,
             splits=asked.splits,
             content=lambda: asked.counts,
@@ -125,6 +130,7 @@ def teach(
                 "batch_tokens": scorer.batch_tokens,
                 "seconds": round(time.perf_counter() - began, 3),
             },
+            map_shards=spread.map_shards if spread else map,
         )
     return TeacherScores(out)
 
@@ -223,25 +229,22 @@ def _missing(run: Run, query_id: str, passage_ids: Sequence[str]) -> list[str]:
 
 
 class _Scorer:
-    """A scorer of blocks in sequence, with counts."""
+    """A scorer of blocks, with counts of those scored in this process."""
 
     def __init__(
-        self,
-        model: Checkpoint,
-        collection: Collection,
-        texts: Mapping[str, str],
-        config: RankingConfig,
-        name: str,
-        bar: Progress,
+        self, model: PerProcess[Checkpoint], collection: Collection, config: RankingConfig, name: str, bar: Progress = SILENT
     ) -> None:
-        self.model, self.collection, self.texts, self.config, self.name, self.bar = model, collection, texts, config, name, bar
+        self.model, self.collection, self.config, self.name, self.bar = model, collection, config, name, bar
         self.blocks = 0
         self.batch_tokens: int | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Scorer, (self.model, self.collection, self.config, self.name)
+
     def __call__(self, block: _Block) -> ScoredBlock:
         run = Run(self.name, ((query_id, ids, np.arange(len(ids), 0, -1)) for query_id, ids in block.pairs))
-        texts = {query_id: self.texts[query_id] for query_id in run}
-        done = score_candidates(self.model.model, self.collection, texts, run, self.config, self.bar, name=self.name)
+        texts = dict(zip(run, block.texts, strict=True))
+        done = score_candidates(self.model().model, self.collection, texts, run, self.config, self.bar, name=self.name)
         self.blocks += 1
         if done.batch_tokens is not None:
             self.batch_tokens = min(done.batch_tokens, self.batch_tokens or done.batch_tokens)
@@ -257,15 +260,19 @@ class _Scorer:
                 self.bar.advance(len(block))
 
 
-def _blocks(pairs: Pairs, size: int) -> Iterator[_Block]:
+def _blocks(pairs: Pairs, texts: Mapping[str, str], size: int) -> Iterator[_Block]:
     """Yield whole queries, in blocks of about ``size`` pairs."""
     held: list[tuple[str, list[str]]] = []
     count = 0
+
+    def block() -> _Block:
+        return _Block(tuple(held), tuple(texts[query_id] for query_id, _ in held))
+
     for pair in pairs:
         held.append(pair)
         count += len(pair[1])
         if count >= size:
-            yield _Block(tuple(held))
+            yield block()
             held, count = [], 0
     if held:
-        yield _Block(tuple(held))
+        yield block()
