@@ -15,7 +15,7 @@ from positionbias.core.duration import duration_in_words
 from positionbias.core.screen import message
 from positionbias.core.terminal import guarded_streams, neutral, to_person, unguarded
 
-__all__ = ["Progress", "give_hints", "hint", "in_worker", "is_quiet", "remark", "say", "set_quiet", "step", "track"]
+__all__ = ["SILENT", "Progress", "give_hints", "hint", "in_worker", "is_quiet", "remark", "say", "set_quiet", "step", "track"]
 
 T = TypeVar("T")
 _quiet = False
@@ -41,6 +41,9 @@ class _Silent:
 
     def note(self, text: str) -> None:
         pass
+
+
+SILENT: Progress = _Silent()
 
 
 class _Bar:
@@ -178,7 +181,7 @@ def step(description: str, total: int | None, *, unit: str = "items") -> Iterato
     A terminal shows a bar; elsewhere, as in a CI log, there is a line every 30 seconds, and none for a shorter step.
     """
     if _quiet or sys.stderr is None:
-        yield _Silent()
+        yield SILENT
         return
     if not (_bars and sys.stderr.isatty()):
         lines = _Lines(description, total, unit, sys.stderr)

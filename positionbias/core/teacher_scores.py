@@ -38,7 +38,7 @@ from positionbias.core.manifest import (
 from positionbias.core.run import Ranking, Run
 from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import verified
-from positionbias.core.shard_work import make_shards
+from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import CHECKSUM_MODULUS, rows_checksum
 from positionbias.core.teacher_files import read_teacher_file, teacher_name
 
@@ -198,8 +198,9 @@ def write_teacher_scores(
     order_only: bool = False,
     content: Callable[[], JsonObject] = dict,
     facts: Callable[[], JsonObject] = dict,
+    map_shards: MapShards = map,
 ) -> None:
-    """Write the scores of each item as one shard into the unfinished ``folder`` (``resumable_folder``).
+    """Write the scores of each item as one shard into the unfinished ``folder`` (``resumable_folder``), through ``map_shards``.
 
     ``score(item)`` returns rankings, best first, and counts; each query comes once. ``manifest`` says what made them. Its content becomes
     the sums of the counts and the facts that ``content()`` returns at the end; ``facts()`` go into its provenance.
@@ -208,7 +209,8 @@ def write_teacher_scores(
     counts: dict[str, int] = {"queries": 0, "pairs": 0}
     checksum = shards = 0
     total, least, most = 0.0, np.inf, -np.inf
-    for done in make_shards(_Scored, partial(_make, score), items, lambda index: folder / "scores" / f"{index:05d}.arrow"):
+    made = partial(_make, score)
+    for done in make_shards(_Scored, made, items, lambda index: folder / "scores" / f"{index:05d}.arrow", map_shards):
         for what, count in done.counts.items():
             counts[what] = counts.get(what, 0) + count
         total, least, most = total + done.sum, min(least, done.least), max(most, done.most)
@@ -224,8 +226,8 @@ def write_teacher_scores(
         **({} if order_only else measured),
         **content(),
     }
-    made = replace(manifest, content=counted, versions=package_versions("pyarrow"), provenance=provenance(**facts()))
-    write_manifest(folder / MANIFEST, made)
+    told = replace(manifest, content=counted, versions=package_versions("pyarrow"), provenance=provenance(**facts()))
+    write_manifest(folder / MANIFEST, told)
 
 
 class _Scored(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -10,6 +10,7 @@ Nothing heavy is imported here, as torch reads these variables when it is loaded
 from __future__ import annotations
 
 import math
+import os
 
 from positionbias.core.system import processor_quota, processors
 
@@ -17,8 +18,9 @@ TYPE_CHECKING = False  # as in the package's __init__
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-__all__ = ["cores", "share_the_machine"]
+__all__ = ["cores", "own_gpu", "share_devices", "share_the_machine"]
 
+_worker: int | None = None  # the number of this process among the workers of its command
 _WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
 
 
@@ -37,3 +39,18 @@ def share_the_machine(environment: MutableMapping[str, str]) -> None:
         environment["OMP_WAIT_POLICY"] = "passive"
     if cores() < processors():
         environment.setdefault("OMP_NUM_THREADS", str(cores()))
+
+
+def share_devices(worker: int, workers: int) -> None:
+    """Make this process one of several on this machine: its threads are its share of the processors, its GPU is its own while there are enough.
+
+    It has an effect on libraries that are loaded later. A user's own number of threads stays.
+    """
+    global _worker
+    _worker = worker
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores() // workers)))
+
+
+def own_gpu(gpus: int) -> str:
+    """Return the name of this process's GPU among ``gpus``: the first, or in a worker its own."""
+    return "cuda" if _worker is None else f"cuda:{_worker % gpus}"

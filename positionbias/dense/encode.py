@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,7 @@ from positionbias.core.files import sha256_file
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
+from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import Progress, step
 from positionbias.core.seeds import choose
 from positionbias.core.shard_work import make_shards, resumable_folder
@@ -29,7 +31,7 @@ from positionbias.dense.vectors import ID_COLUMN, IDS, KIND, SHARD_PASSAGES, SHA
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import Served
 from positionbias.ranking.agreement import SAMPLE, VectorAgreement
-from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.config import Elsewhere, RankingConfig, Spread
 
 __all__ = ["encode_collection"]
 
@@ -48,12 +50,13 @@ def encode_collection(
     on_disk: str = ON_DISK[0],
     config: RankingConfig | None = None,
     overwrite: bool = False,
+    spread: Spread | None = None,
 ) -> Vectors:
     """Encode every passage with a single-vector model, on its device; a killed run's finished shards are kept.
 
-    Batches are made of blocks of 2,048 passages in stored order, however the collection is sharded. So the bytes depend only on
-    the passages' order, the model, the batches' tokens and the device's arithmetic. On a CPU that includes torch's number of
-    threads; a run with another number starts over.
+    ``spread`` has other processes encode, which load the model once each. Batches are made of blocks of 2,048 passages in stored order,
+    however the collection is sharded. So the bytes depend only on the passages' order, the model, the batches' tokens and the device's
+    arithmetic. On a CPU that may include torch's number of threads; a run with another number starts over.
 
     Raises:
         SettingError: a model with several vectors a text or a distance as similarity, an unknown ``on_disk``, or a text that does not
@@ -78,7 +81,7 @@ def encode_collection(
     # rows depend on the order of passages, which a checksum ignores, so the collection must be the same one
     state = file_mark(collection.path / MANIFEST)
     place = str(collection.path.absolute())
-    # the number of threads changes a CPU's order of sums, and so the last bits
+    # the number of threads may change a CPU's order of sums, and so the last bits
     device = {"device": model.device.type, "threads": torch.get_num_threads() if model.device.type == "cpu" else None}
     job: JsonObject = {"encode": settings, "inputs": checksums, **device, "collection": place, "state": state}
     shards = [Rows(first, min(first + SHARD_PASSAGES, len(collection))) for first in range(0, len(collection), SHARD_PASSAGES)]
@@ -90,12 +93,13 @@ def encode_collection(
         with step(f"encoding by {checkpoint.name}", len(collection), unit="passages") as bar:
             if isinstance(model, Served):
                 model.begin([len(collection)])
-            writer = _ShardWriter(encoder, collection, on_disk, bar)
+            elsewhere = _Encoder(Elsewhere(spread.loading, checksums[0]), encoder.config) if spread else None
+            writer = _ShardWriter(PerProcess(elsewhere, encoder), collection, on_disk, bar)
+            map_shards = spread.map_shards if spread else map
+            made = make_shards(_Encoded, writer, shards, lambda index: content / SHARDS / f"{index:05}.npy", map_shards)
             facts = []
-            for rows, fact in zip(
-                shards, make_shards(_Encoded, writer, shards, lambda index: content / SHARDS / f"{index:05}.npy"), strict=True
-            ):
-                if rows.first not in writer.made:  # kept from an earlier run
+            for rows, fact in zip(shards, made, strict=True):
+                if rows.first not in writer.made:  # kept from an earlier run, or made by another process
                     bar.advance(rows.last - rows.first)
                 facts.append(fact)
         reading = () if splitter_of(checkpoint.manifest.versions) is None else (USUAL_WORDS,)  # a model of words
@@ -174,20 +178,37 @@ class _IdWriter:
         return {}
 
 
-class _ShardWriter:
-    """An encoder of one shard's passages into an ``.npy`` file; ``made`` has the first rows of its shards."""
+@dataclass(frozen=True, slots=True)
+class _Encoder:
+    """How another process gets the encoder."""
 
-    def __init__(self, encoder: SingleVectors, collection: Collection, on_disk: str, bar: Progress) -> None:
-        self.encoder, self.collection, self.on_disk, self.bar = encoder, collection, np.dtype(on_disk), bar
+    load: Elsewhere
+    config: RankingConfig
+
+    def __call__(self) -> SingleVectors:
+        return SingleVectors(self.load(), self.config)
+
+
+class _ShardWriter:
+    """An encoder of one shard's passages into an ``.npy`` file; ``made`` has the first rows of the shards made in this process."""
+
+    def __init__(
+        self, encoder: PerProcess[SingleVectors], collection: Collection, on_disk: str, bar: Progress | None = None
+    ) -> None:
+        self.encoder, self.collection, self.on_disk, self.bar = encoder, collection, on_disk, bar
         self.made: set[int] = set()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _ShardWriter, (self.encoder, self.collection, self.on_disk)
 
     def __call__(self, rows: Rows, path: Path) -> _Encoded:
         self.made.add(rows.first)
-        shape = (rows.last - rows.first, self.encoder.model.dimension)
+        encoder, precision = self.encoder(), np.dtype(self.on_disk)
+        shape = (rows.last - rows.first, encoder.model.dimension)
         empty = truncated = 0
         with open(path, "wb") as handle:
-            np.lib.format.write_array_header_1_0(handle, {"descr": self.on_disk.str, "fortran_order": False, "shape": shape})
-            for block in encoded_blocks(self.encoder, self.collection, self.collection, rows, self.on_disk, self.bar):
+            np.lib.format.write_array_header_1_0(handle, {"descr": precision.str, "fortran_order": False, "shape": shape})
+            for block in encoded_blocks(encoder, self.collection, self.collection, rows, precision, self.bar):
                 handle.write(block.vectors.tobytes())
                 empty += block.empty
                 truncated += block.truncated

@@ -12,13 +12,17 @@ from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from positionbias.core import stopping
 from positionbias.core.errors import PositionBiasError, SettingError
 from positionbias.core.progress import in_worker, is_quiet
 from positionbias.core.shard_work import MapShards
 from positionbias.core.terminal import guard_streams
+from positionbias.core.threads import share_devices
+
+if TYPE_CHECKING:
+    from multiprocessing.queues import SimpleQueue
 
 __all__ = ["check_workers", "map_shards", "processes"]
 
@@ -68,7 +72,11 @@ def processes(workers: int = 1) -> Iterator[MapShards]:
                 # never plain fork, as loaded libraries may hold threads and locks
                 method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
                 context = multiprocessing.get_context(method)
-                pools.append(stack.enter_context(ProcessPoolExecutor(workers, context, _begin, (is_quiet(),))))
+                numbers = context.SimpleQueue()
+                for number in range(workers):
+                    numbers.put(number)
+                begin = (is_quiet(), numbers, workers)
+                pools.append(stack.enter_context(ProcessPoolExecutor(workers, context, _begin, begin)))
             yield from _in_order(pools[0], function, chain(first, rest), workers)
 
         yield map if workers == 1 else over_processes
@@ -129,8 +137,9 @@ class _Stopped(Exception):
     """A worker was asked to stop; only the parent reports it."""
 
 
-def _begin(quiet: bool) -> None:
+def _begin(quiet: bool, numbers: SimpleQueue[int], workers: int) -> None:
     in_worker(quiet=quiet)
+    share_devices(numbers.get(), workers)
     guard_streams()
     stopping.raise_in_worker()
     # without this, workers of a killed parent would wait for work forever

@@ -19,7 +19,7 @@ from positionbias.engine.choose import Engine
 from positionbias.firststage.settings import Bm25Search
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Written
-from positionbias.ranking.config import Computing
+from positionbias.ranking.config import Computing, Spread
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -176,12 +176,14 @@ def encode(
         OnDisk, Setting("Of the vectors as they are kept. float16 takes half the space.", choices=ON_DISK, panel=Panel.ADVANCED)
     ] = ON_DISK[0],
     computing: Computing = Computing(),
+    engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Vectors:
     """Encode every passage of ``collection``, for posbias retrieve --vectors.
 
-    Vectors are kept in shards of 8,192 passages. The same command goes on where an interrupted one was.
+    Vectors are kept in shards of 8,192 passages. The same command goes on where an interrupted one was. Each of the --workers loads the model:
+    on a GPU of its own while there are enough, on a CPU with its share of the threads.
 
     Returns:
         The vectors.
@@ -200,10 +202,20 @@ def encode(
     from positionbias.dense.encode import encode_collection
     from positionbias.models.protocols import known_room
 
-    checkpoint = computing.load(model, kind)
+    loading = computing.loading(model, kind)
+    checkpoint = loading()
     found, place = find_collection(collection), output_place(out)
     began = time.perf_counter()
-    made = encode_collection(checkpoint, found, place, on_disk=precision_on_disk, config=computing.config, overwrite=overwrite)
+    with engine.open() as map_shards:
+        made = encode_collection(
+            checkpoint,
+            found,
+            place,
+            on_disk=precision_on_disk,
+            config=computing.config,
+            overwrite=overwrite,
+            spread=Spread(loading, map_shards),
+        )
     rate, figures = len(made) / max(1e-9, time.perf_counter() - began), made.figures
     limit = f"; {figures.truncated:,} passages fill the model's limit, and may go on behind it"
     say(f"{rate:,.0f} passages/s{'' if known_room(checkpoint.model) is None else limit}")

@@ -15,9 +15,10 @@ from positionbias.core.operation import Before, Out, Overwrite, Source, operatio
 from positionbias.core.places import Place, input_place, model_place, output_place, pasted
 from positionbias.core.progress import hint, say, set_quiet
 from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, flag_of, setting
+from positionbias.engine.choose import Engine
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Written
-from positionbias.ranking.config import Computing, TaughtPassages
+from positionbias.ranking.config import Computing, Spread, TaughtPassages
 from positionbias.training.config import TRACKERS
 from positionbias.training.plan import INPUTS, TrainPlan
 
@@ -230,12 +231,14 @@ def teach(
     teacher: Teacher,
     passages: TaughtPassages = TaughtPassages(),
     computing: Computing = Computing(),
+    engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Taught:
     """Write a teacher's scores of the passages that a student of ``collection`` learns from.
 
-    Interrupted, the same command goes on.
+    Interrupted, the same command goes on. Each of the --workers loads the teacher: on a GPU of its own while there are enough, on a CPU with
+    its share of the threads.
 
         posbias teach msmarco --model teacher.ckpt --candidates train.run --depth 100 --out scores
         posbias train bert_dot msmarco --loss kl --teacher-scores scores --out student.ckpt
@@ -277,7 +280,7 @@ def teach(
     opened, place = find_collection(collection), output_place(out)
     if teacher.scores is None:
         placed = _placed(passages, ("candidates", "trainset"))
-        scores = _by_model(teacher, opened, placed, place, computing, overwrite=overwrite)
+        scores = _by_model(teacher, opened, placed, place, computing, engine, overwrite=overwrite)
     else:
         scores = take_in(
             opened,
@@ -328,14 +331,26 @@ def _by_model(
     passages: TaughtPassages,
     place: Path,
     computing: Computing,
+    engine: Engine,
     *,
     overwrite: bool,
 ) -> TeacherScores:
     from positionbias.ranking.teach import teach as score
 
     assert teacher.model is not None
-    model = computing.load(teacher.model, teacher.kind)
-    scores = score(model, collection, passages, place, name=teacher.name, config=computing.config, overwrite=overwrite)
+    loading = computing.loading(teacher.model, teacher.kind)
+    with engine.open() as map_shards:
+        spread = Spread(loading, map_shards)
+        scores = score(
+            loading(),
+            collection,
+            passages,
+            place,
+            name=teacher.name,
+            config=computing.config,
+            overwrite=overwrite,
+            spread=spread,
+        )
     if scores.manifest is not None and (tokens := scores.manifest.provenance["batch_tokens"]) is not None:
         say(f"the device's memory was too small for the batches: went on with {tokens:,} tokens a batch")
     return scores

@@ -7,18 +7,33 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.places import Place, model_place
 from positionbias.core.progress import remark
 from positionbias.core.run_header import RunHeader
 from positionbias.core.settings import Panel, check_settings, setting
+from positionbias.core.threads import own_gpu
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import torch
 
+    from positionbias.core.shard_work import MapShards
     from positionbias.models.checkpoint import Checkpoint
 
-__all__ = ["DEVICES", "PRECISIONS", "Computing", "Precision", "RankingConfig", "Reranking", "TaughtPassages", "pick_device"]
+__all__ = [
+    "DEVICES",
+    "PRECISIONS",
+    "Computing",
+    "Loading",
+    "Precision",
+    "RankingConfig",
+    "Reranking",
+    "Spread",
+    "TaughtPassages",
+    "pick_device",
+]
 
 Precision = Literal["auto", "float32", "bfloat16", "float16", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -153,14 +168,65 @@ class Computing:
             SettingError: as ``load_checkpoint``, no such GPU, or a precision that the device or the model has not.
             InputError: as ``load_checkpoint``.
         """
+        return self.loading(model, kind)()
+
+    def loading(self, model: Place, kind: str | None = None) -> Loading:
+        """Return how ``load`` loads a model, for other processes."""
+        return Loading(model_place(model), kind, self)
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """How a model is loaded, in this process or in a worker's: its place, as ``load_checkpoint`` takes it, and the device and precision."""
+
+    model: Path | str
+    kind: str | None
+    computing: Computing
+
+    def __call__(self) -> Checkpoint:
+        """Load it, as ``Computing.load``."""
         from positionbias.models.checkpoint import load_checkpoint
 
-        device = self.pick_device()
-        self.config.dtype(device)  # refuses before anything is read
-        checkpoint = load_checkpoint(model_place(model), kind, store=self.store)
-        self.config.check(checkpoint.model, device)
+        computing = self.computing
+        device = computing.pick_device()
+        computing.config.dtype(device)  # refuses before anything is read
+        checkpoint = load_checkpoint(self.model, self.kind, store=computing.store)
+        computing.config.check(checkpoint.model, device)
         checkpoint.model.to(device)
         return checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """How another process loads the model of this one, which must be the same."""
+
+    loading: Loading
+    checksum: str
+
+    def __call__(self) -> Checkpoint:
+        """Load it.
+
+        Raises:
+            InputError: it has changed; else as ``Computing.load``.
+        """
+        checkpoint = self.loading()
+        found = checkpoint.manifest.checksum
+        if found != self.checksum:
+            raise bad_input(
+                checkpoint.path,
+                wanted=f"the model {self.checksum[:12]}",
+                found=f"{found[:12]} in a worker process",
+                do="do not change it while it is used",
+            )
+        return checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How other processes compute with a model: how each loads it, and the engine's map over shards."""
+
+    loading: Loading
+    map_shards: MapShards
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +291,7 @@ def refuse_int8(device: torch.device) -> None:
 
 
 def pick_device(name: str) -> torch.device:
-    """Return a device by name; ``auto`` is the first GPU, if there is one.
+    """Return a device by name; ``auto`` is a GPU, if there is one: the first, or in a worker of several its own.
 
     Raises:
         SettingError: an unknown name, or no such GPU.
@@ -238,4 +304,4 @@ def pick_device(name: str) -> torch.device:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and not torch.cuda.is_available():
         raise SettingError("--device: wanted cuda; found no GPU that this torch can use; give cpu, or install torch with CUDA")
-    return torch.device(name)
+    return torch.device(own_gpu(torch.cuda.device_count()) if name == "cuda" else name)

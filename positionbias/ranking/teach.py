@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,7 +23,8 @@ from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, group_queries
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref
-from positionbias.core.progress import Progress, step
+from positionbias.core.per_process import PerProcess
+from positionbias.core.progress import SILENT, Progress, step
 from positionbias.core.records import relevant_passages
 from positionbias.core.run import Run, read_run
 from positionbias.core.shard_work import resumable_folder
@@ -30,7 +32,7 @@ from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, w
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import PassageEncoder
 from positionbias.ranking.agreement import ListAgreement
-from positionbias.ranking.config import RankingConfig, TaughtPassages
+from positionbias.ranking.config import Elsewhere, RankingConfig, Spread, TaughtPassages
 from positionbias.ranking.query_blocks import BLOCK_PAIRS
 from positionbias.ranking.rerank import FOUND_BLOCK, int8_agreement, known_queries, score_candidates
 
@@ -42,9 +44,10 @@ Pairs = Iterable[tuple[str, list[str]]]
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Whole queries with their passages to score."""
+    """Whole queries with their texts, and their passages to score."""
 
     pairs: tuple[tuple[str, list[str]], ...]
+    texts: tuple[str, ...]
 
     def __len__(self) -> int:
         return sum(len(passage_ids) for _, passage_ids in self.pairs)
@@ -77,12 +80,13 @@ def teach(
     name: str | None = None,
     config: RankingConfig | None = None,
     overwrite: bool = False,
+    spread: Spread | None = None,
 ) -> TeacherScores:
     """Score the first ``depth`` candidates and the relevant passages of each query of a run, or the pairs of a training set.
 
     The model computes on its device (``model.model.to(device)``). Blocks and batches change only the rounding of a score. A run
     resumed with the same ``block_pairs`` and ``config`` writes the same bytes as an uninterrupted one. A training set takes 8 bytes of
-    memory per distinct pair, and its ids once.
+    memory per distinct pair, and its ids once. ``spread`` has other processes score blocks, which load the model once each.
 
     Raises:
         SettingError: one text does not fit in the device's memory.
@@ -113,11 +117,12 @@ def teach(
         resumable_folder(out, job, overwrite=overwrite) as folder,
         step(name, asked.total, unit="pairs") as bar,
     ):
-        scorer = _Scorer(model, collection, asked.texts, config, name, bar)
+        elsewhere = Elsewhere(spread.loading, model.manifest.checksum) if spread else None
+        scorer = _Scorer(PerProcess(elsewhere, model), collection, config, name, bar)
         write_teacher_scores(
             folder,
             scorer,
-            scorer.announced(_blocks(asked.pairs, size)),
+            scorer.announced(_blocks(asked.pairs, asked.texts, size)),
             manifest,
             splits=asked.splits,
             content=lambda: asked.counts,
@@ -128,6 +133,7 @@ def teach(
                 **({} if scorer.agreement is None else {"int8_agreement": asdict(scorer.agreement)}),
                 "seconds": round(time.perf_counter() - began, 3),
             },
+            map_shards=spread.map_shards if spread else map,
         )
     return TeacherScores(out)
 
@@ -226,52 +232,57 @@ def _missing(run: Run, query_id: str, passage_ids: Sequence[str]) -> list[str]:
 
 
 class _Scorer:
-    """A scorer of blocks in sequence, with counts."""
+    """A scorer of blocks, with counts of those scored in this process."""
 
     def __init__(
-        self,
-        model: Checkpoint,
-        collection: Collection,
-        texts: Mapping[str, str],
-        config: RankingConfig,
-        name: str,
-        bar: Progress,
+        self, model: PerProcess[Checkpoint], collection: Collection, config: RankingConfig, name: str, bar: Progress = SILENT
     ) -> None:
-        self.model, self.collection, self.texts, self.config, self.name, self.bar = model, collection, texts, config, name, bar
+        self.model, self.collection, self.config, self.name, self.bar = model, collection, config, name, bar
         self.blocks = 0
         self.batch_tokens: int | None = None
         self.agreement: ListAgreement | None = None  # of the first block
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Scorer, (self.model, self.collection, self.config, self.name)
+
     def __call__(self, block: _Block) -> ScoredBlock:
-        run = Run(self.name, ((query_id, ids, np.arange(len(ids), 0, -1)) for query_id, ids in block.pairs))
-        texts = {query_id: self.texts[query_id] for query_id in run}
-        if not self.blocks:
-            self.agreement = int8_agreement(self.model.model, self.collection, texts, run, self.config)
-        done = score_candidates(self.model.model, self.collection, texts, run, self.config, self.bar, name=self.name)
+        run, texts = self._asked(block)
+        done = score_candidates(self.model().model, self.collection, texts, run, self.config, self.bar, name=self.name)
         self.blocks += 1
         if done.batch_tokens is not None:
             self.batch_tokens = min(done.batch_tokens, self.batch_tokens or done.batch_tokens)
         counts = {"truncated": done.truncated, "empty_queries": done.empty_queries}
         return run.rescored(self.name, done.scores).rankings(), counts
 
+    def _asked(self, block: _Block) -> tuple[Run, dict[str, str]]:
+        run = Run(self.name, ((query_id, ids, np.arange(len(ids), 0, -1)) for query_id, ids in block.pairs))
+        return run, dict(zip(run, block.texts, strict=True))
+
     def announced(self, blocks: Iterable[_Block]) -> Iterator[_Block]:
-        """Yield the blocks on request; the progress bar skips blocks scored by an earlier run."""
-        for block in blocks:
+        """Yield the blocks on request, and compare int8 with float32 on the first; the progress bar skips blocks that are not scored here."""
+        for number, block in enumerate(blocks):
+            if not number:
+                run, texts = self._asked(block)
+                self.agreement = int8_agreement(self.model().model, self.collection, texts, run, self.config)
             before = self.blocks
             yield block
             if self.blocks == before:
                 self.bar.advance(len(block))
 
 
-def _blocks(pairs: Pairs, size: int) -> Iterator[_Block]:
+def _blocks(pairs: Pairs, texts: Mapping[str, str], size: int) -> Iterator[_Block]:
     """Yield whole queries, in blocks of about ``size`` pairs."""
     held: list[tuple[str, list[str]]] = []
     count = 0
+
+    def block() -> _Block:
+        return _Block(tuple(held), tuple(texts[query_id] for query_id, _ in held))
+
     for pair in pairs:
         held.append(pair)
         count += len(pair[1])
         if count >= size:
-            yield _Block(tuple(held))
+            yield block()
             held, count = [], 0
     if held:
-        yield _Block(tuple(held))
+        yield block()

@@ -24,11 +24,12 @@ from positionbias.dense import passage_blocks
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.single_vectors import SingleVectors, length_one
 from positionbias.dense.vectors import Vectors
+from positionbias.engine.choose import open_engine
 from positionbias.models import packed_models
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.int8 import multiplies_int8
-from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.config import Computing, RankingConfig, Spread
 from tests.sealing import reseal
 
 from .conftest import passages, saved_dot
@@ -365,3 +366,28 @@ def test_vectors_compared_by_cosine_are_kept_at_length_one(collection: Collectio
     dot.model.vector_similarity = "cosine"  # type: ignore[union-attr]
     unit = stored(encode_collection(dot, collection, tmp_path / "unit", on_disk="float32"))
     np.testing.assert_allclose(unit, raw / np.linalg.norm(raw, axis=1, keepdims=True), rtol=1e-6)
+
+
+@pytest.mark.parametrize("engine", [{"workers": 2}, {"workers": 3}])
+def test_workers_change_no_byte(
+    checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: dict[str, int]
+) -> None:
+    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 8)
+    encode_collection(checkpoint, collection, tmp_path / "alone")
+    with open_engine("local", **engine) as map_shards:
+        spread = Spread(Computing().loading(checkpoint.path), map_shards)
+        shared = encode_collection(checkpoint, collection, tmp_path / "shared", spread=spread)
+    assert content_of(tmp_path / "shared") == content_of(tmp_path / "alone")
+    assert shared.manifest.comparable() | {"name": ""} == Vectors(tmp_path / "alone").manifest.comparable() | {"name": ""}
+
+
+def test_a_model_that_changes_meanwhile_is_refused(
+    checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 16)
+    other = saved_dot(tmp_path / "other", seed=2)
+    with (
+        open_engine("local", 2) as map_shards,
+        pytest.raises(InputError, match="other: wanted the model .*; found .* in a worker process"),
+    ):
+        encode_collection(checkpoint, collection, tmp_path / "v", spread=Spread(Computing().loading(other.path), map_shards))

@@ -19,9 +19,10 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
 from positionbias.core.shard_work import work_folder
 from positionbias.core.teacher_scores import TeacherScores
+from positionbias.engine.choose import open_engine
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.protocols import Ranker
-from positionbias.ranking.config import RankingConfig, TaughtPassages
+from positionbias.ranking.config import Computing, RankingConfig, Spread, TaughtPassages
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.teach import teach
 
@@ -160,6 +161,18 @@ def test_stopped_half_way_it_goes_on_to_the_same_bytes(small: Collection, run_pa
     assert again.model.asked == 1  # type: ignore[union-attr]  # the first query's scores were kept
     assert all_bytes(taught.path) == all_bytes(whole.path)
     assert (content(taught), len(all_bytes(whole.path))) == (content(whole), 2)
+
+
+def test_workers_change_no_byte(tk: Any, tmp_path: Path) -> None:
+    collection, run_path, checkpoint = tk
+    asked = TaughtPassages(candidates=run_path, split="train", block_pairs=30)
+    alone = teach(checkpoint, collection, asked, tmp_path / "alone")
+    with open_engine("local", 2) as map_shards:
+        spread = Spread(Computing().loading(checkpoint.path), map_shards)
+        shared = teach(checkpoint, collection, asked, tmp_path / "shared", spread=spread)
+    assert len(all_bytes(alone.path)) > 2
+    assert all_bytes(shared.path) == all_bytes(alone.path)
+    assert content(shared) == content(alone)
 
 
 def test_a_training_set_alone(small: Collection, tk: Any, tmp_path: Path) -> None:
