@@ -31,6 +31,9 @@ def by_ir_measures(measures: Sequence[ir_measures.Measure], judgements: Judgemen
     grades: _Grades = {}
     for qrel in judgements.qrels:
         grades.setdefault(qrel.query_id, {})[qrel.passage_id] = max(qrel.grade, _LOWEST)
+    for query_id, judged in grades.items():  # without a grade from 0 up pytrec_eval reads memory outside its tables
+        if max(judged.values()) < 0:
+            grades[query_id] = dict.fromkeys(judged, 0)
     scores = {
         query_id: {passage_id: -float(rank) for rank, passage_id in enumerate(run[query_id].passage_ids, 1)}
         for query_id in judgements.query_ids

@@ -142,6 +142,13 @@ def test_low_grades_do_not_end_the_process_of_other_measures() -> None:
     assert set(per_query(run, qrels, ["Success@1", "Rprec"])["Success@1"].values()) == {1.0}
 
 
+def test_queries_without_a_grade_from_0_up_have_no_gain() -> None:
+    queries = [f"q{q}" for q in range(200)]
+    run, qrels = Run({q: {"a": 2.0, "b": 1.0} for q in queries}), Qrels({q: {"a": -1, "b": -2} for q in queries})
+    found = per_query(run, qrels, ["nDCG(judged_only=True)", "nDCG(judged_only=True)@10"])
+    assert {value for values in found.values() for value in values.values()} == {0.0}
+
+
 def test_a_join_has_ranks_and_lengths() -> None:
     judgements = Judgements(Qrels({"b": {"x": 1, "y": 0}, "a": {"y": 2}, "c": {"x": 1}}))
     run = Run({"b": {"w": 3.0, "y": 2.0, "x": 1.0}, "c": {}, "other": {"x": 1.0}})
