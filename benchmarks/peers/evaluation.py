@@ -6,6 +6,7 @@ from pathlib import Path
 NAMES = {  # what pytrec_eval is asked for, and what it answers with
     "nDCG@10": ("ndcg_cut.10", "ndcg_cut_10"),
     "RR": ("recip_rank", "recip_rank"),
+    "R@10": ("recall.10", "recall_10"),
     "R@100": ("recall.100", "recall_100"),
     "AP": ("map", "map"),
     "P@10": ("P.10", "P_10"),

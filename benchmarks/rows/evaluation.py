@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from harness.agreement import named_numbers
-from harness.records import Peer, Row, Settings, Side
+from harness.records import Inputs, Peer, Row, Settings, Side
 
-MEASURES = ("nDCG@10", "RR", "R@100", "AP", "P@10")
+WHOLE = ("nDCG@10", "RR", "R@100", "AP", "P@10")
+TOP = ("nDCG@10", "R@10", "P@10")
 PEER = "peers.evaluation"
 
 
 def inputs(folder: Path, quick: bool) -> Settings:
+    """The runs, their judgements and measures of whole rankings."""
+    return _inputs(folder, quick, WHOLE)
+
+
+def top(folder: Path, quick: bool) -> Settings:
+    """The same with measures of the first ten alone."""
+    return _inputs(folder, quick, TOP)
+
+
+def _inputs(folder: Path, quick: bool, measures: Sequence[str]) -> Settings:
     """50 runs of 50 queries to rank 1,000 and their judgements, invented; a quarter of the judged passages is in no run."""
     place, runs = folder / "runs", 5 if quick else 50
     if not (place / "qrels.txt").exists():
         _write_runs(place, runs, queries=50, depth=1000)
-    return {"runs": str(place), "measures": list(MEASURES)}
+    return {"runs": str(place), "measures": list(measures)}
 
 
 def _write_runs(place: Path, runs: int, queries: int, depth: int) -> None:
@@ -84,19 +95,24 @@ class Measuring(Reading):
         return {f"{path.stem} {m} {q}": v for path, of in named for m, found in of.items() for q, v in found.items()}
 
 
-ROWS = (
-    Row(
-        name="evaluate",
-        work="five measures of 50 runs × 50 queries × 1,000, by query",
+def measuring(name: str, measures: str, given: Inputs) -> Row:
+    return Row(
+        name=name,
+        work=f"{measures} of 50 runs × 50 queries × 1,000, by query",
         ours=Side("rows.evaluation:Measuring"),
         peers=(
             Peer("ir_measures", "evaluation", Side(f"{PEER}:IrMeasures"), goal=1.0),
             Peer("pytrec_eval", "evaluation", Side(f"{PEER}:PytrecEval"), goal=1.0),
         ),
-        inputs=inputs,
+        inputs=given,
         compare=named_numbers,
         bound=1e-12,
-    ),
+    )
+
+
+ROWS = (
+    measuring("evaluate", "five measures", inputs),
+    measuring("evaluate_top", "three measures of the first ten", top),
     Row(
         name="read_runs",
         work="reading 50 runs × 50 queries × 1,000",
