@@ -93,7 +93,7 @@ def encode_collection(
         with step(f"encoding by {checkpoint.name}", len(collection), unit="passages") as bar:
             if isinstance(model, Served):
                 model.begin([len(collection)])
-            elsewhere = _Encoder(Elsewhere(spread.loading, checksums[0]), encoder.config) if spread else None
+            elsewhere = _Encoder(Elsewhere.of(spread.loading, checkpoint), encoder.config) if spread else None
             writer = _ShardWriter(PerProcess(elsewhere, encoder), collection, on_disk, bar)
             map_shards = spread.map_shards if spread else map
             made = make_shards(_Encoded, writer, shards, lambda index: content / SHARDS / f"{index:05}.npy", map_shards)

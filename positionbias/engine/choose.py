@@ -43,9 +43,9 @@ class Engine:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def open(self) -> AbstractContextManager[MapShards]:
+    def open(self, *, gpus: bool = False) -> AbstractContextManager[MapShards]:
         """Yield the engine's ``map_shards``, as ``open_engine``."""
-        return open_engine(self.engine, self.workers, self.address)
+        return open_engine(self.engine, self.workers, self.address, gpus=gpus)
 
     def write(self, work: Callable[..., Made], *, overwrite: bool) -> Made:
         """Call a function that writes an artefact by shards with this engine, and return its result."""
@@ -62,8 +62,12 @@ Workers = Annotated[int, settings_of(Engine)["workers"]]
 
 
 @contextmanager
-def open_engine(engine: str = "local", workers: int = 1, address: str | None = None) -> Iterator[MapShards]:
+def open_engine(
+    engine: str = "local", workers: int = 1, address: str | None = None, *, gpus: bool = False
+) -> Iterator[MapShards]:
     """Yield the ``map_shards`` of an engine, whose output is the same for every engine and number of workers.
+
+    With ``gpus`` the function computes on a GPU: Ray has as many processes as the cluster has GPUs.
 
     Raises:
         SettingError: an unknown engine, fewer than one worker, an address without Ray, or one where no cluster answers.
@@ -80,6 +84,6 @@ def open_engine(engine: str = "local", workers: int = 1, address: str | None = N
     else:
         from positionbias.engine.ray import ray_tasks
 
-        place = ray_tasks(workers, address)
+        place = ray_tasks(workers, address, gpus=gpus)
     with place as map_shards:
         yield map_shards

@@ -27,7 +27,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.local import check_workers
 
-__all__ = ["ray_tasks"]
+__all__ = ["RETRIES", "SECONDS_TO_STOP", "Place", "given_up", "ray_tasks", "result_of", "work"]
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
@@ -42,24 +42,27 @@ QUIET = {
 
 
 @contextmanager
-def ray_tasks(workers: int = 1, address: str | None = None) -> Iterator[MapShards]:
+def ray_tasks(workers: int = 1, address: str | None = None, *, gpus: bool = False) -> Iterator[MapShards]:
     """Yield a ``map_shards`` of two arguments over the Ray cluster at ``address`` ("HOST:PORT").
 
     Without an address, a local Ray with ``workers`` CPUs is started and shut down at the end; if this process is already
     connected to a Ray, that one is used and kept. Results come in the order of the items, and the function's errors are
-    raised here. At most two items a CPU are in progress.
+    raised here. At most two items a CPU are in progress. With ``gpus`` each item is worked on by a process that has a GPU, one for
+    each GPU of the cluster, which lives as long as the map and so keeps what it has loaded.
 
     Raises:
         DependencyError: Ray is not installed.
         SettingError: ``workers`` is below 1, or no cluster answers at the address.
         PositionBiasError: a shard failed more often than Ray retries it.
     """
+    from positionbias.engine.ray_gpus import in_order_on_gpus
+
     check_workers(workers)
     ray = _import_ray()
-    place = _Place(os.getcwd(), _software())
+    place = Place(os.getcwd(), _software())
 
     def over_tasks(function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
-        return _in_order(ray, place, function, items)
+        return (in_order_on_gpus if gpus else _in_order)(ray, place, function, items)
 
     if ray.is_initialized():
         yield over_tasks
@@ -104,7 +107,7 @@ def _connect(ray: Any, address: str) -> None:
         ray.init(address=address, **_SILENT)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise SettingError(
-            f"--address: wanted HOST:PORT of a Ray cluster; found at {address!r}: {_first_line(error)}; "
+            f"--address: wanted HOST:PORT of a Ray cluster; found at {address!r}: {first_line(error)}; "
             "start one with: ray start --head --port 6379"
         ) from error
 
@@ -126,17 +129,17 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
     )
 
 
-def _in_order(ray: Any, place: _Place, function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
-    task = ray.remote(max_retries=RETRIES)(_work)
+def _in_order(ray: Any, place: Place, function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
+    task = ray.remote(max_retries=RETRIES)(work)
     function_ref = ray.put(function)
     pending: deque[Any] = deque()
     try:
         for item in items:
             pending.append(task.remote(place, function_ref, item))
             while len(pending) >= 2 * _cpus(ray):
-                yield _result(ray, pending.popleft())
+                yield result_of(ray, pending.popleft())
         while pending:
-            yield _result(ray, pending.popleft())
+            yield result_of(ray, pending.popleft())
     finally:
         if pending and ray.is_initialized():
             # no task may still be writing when the caller cleans up after an error
@@ -150,32 +153,40 @@ def _cpus(ray: Any) -> int:
     return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
-def _result(ray: Any, reference: Any) -> Any:
+def result_of(ray: Any, reference: Any) -> Any:
+    """Return a result, or raise what was raised where it was computed; the death of an actor comes as Ray's."""
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
         cause = error.cause
         raise (cause if isinstance(cause, PositionBiasError) else error) from error
+    except ray.exceptions.RayActorError:
+        raise
     except ray.exceptions.RayError as error:
-        raise PositionBiasError(
-            f"wanted every shard done on the Ray cluster; found, after {RETRIES} retries: {_first_line(error)}; "
-            "look at the cluster with: ray status"
-        ) from error
+        raise given_up(error) from error
 
 
-def _first_line(error: Exception) -> str:
+def given_up(error: Exception) -> PositionBiasError:
+    """Return the error of a shard that Ray, or we, tried often enough."""
+    return PositionBiasError(
+        f"wanted every shard done on the Ray cluster; found, after {RETRIES} retries: {first_line(error)}; "
+        "look at the cluster with: ray status"
+    )
+
+
+def first_line(error: Exception) -> str:
     return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """The base folder of relative paths, and the software that results depend on."""
 
     folder: str
     software: tuple[tuple[str, str], ...]
 
 
-def _work(place: _Place, function: Callable[[Item], Out], item: Item) -> Out:
+def work(place: Place, function: Callable[[Item], Out], item: Item) -> Out:
     """Process one item on any machine, in the command's folder and with its software."""
     if place.software != _software():
         wrong = ", ".join(

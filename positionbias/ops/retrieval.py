@@ -206,7 +206,7 @@ def encode(
     checkpoint = loading()
     found, place = find_collection(collection), output_place(out)
     began = time.perf_counter()
-    with engine.open() as map_shards:
+    with engine.open(gpus=checkpoint.model.device.type == "cuda") as map_shards:
         made = encode_collection(
             checkpoint,
             found,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -198,17 +199,28 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """How another process loads the model of this one, which must be the same."""
+    """How another process loads the model of this one, which must be the same, on the same kind of device."""
 
     loading: Loading
     checksum: str
+    device: str
+
+    @classmethod
+    def of(cls, loading: Loading, checkpoint: Checkpoint) -> Elsewhere:
+        return cls(loading, checkpoint.manifest.checksum, checkpoint.model.device.type)
 
     def __call__(self) -> Checkpoint:
         """Load it.
 
         Raises:
-            InputError: it has changed; else as ``Computing.load``.
+            SettingError: the device is of another kind.
+            InputError: the model has changed; else as ``Computing.load``.
         """
+        if (device := self.loading.computing.pick_device().type) != self.device:
+            raise SettingError(
+                f"--device: wanted {self.device} in every process, as in the command's own; found {device} on {platform.node()}; give --device cpu, "
+                "or only machines with a GPU"
+            )
         checkpoint = self.loading()
         found = checkpoint.manifest.checksum
         if found != self.checksum:

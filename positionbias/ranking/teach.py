@@ -117,7 +117,7 @@ def teach(
         resumable_folder(out, job, overwrite=overwrite) as folder,
         step(name, asked.total, unit="pairs") as bar,
     ):
-        elsewhere = Elsewhere(spread.loading, model.manifest.checksum) if spread else None
+        elsewhere = Elsewhere.of(spread.loading, model) if spread else None
         scorer = _Scorer(PerProcess(elsewhere, model), collection, config, name, bar)
         write_teacher_scores(
             folder,

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,9 @@ import pytest
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import InputError, PositionBiasError
+from positionbias.core.errors import InputError, PositionBiasError, SettingError
 from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.per_process import PerProcess
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.engine.choose import open_engine
@@ -61,9 +63,15 @@ def cluster() -> Iterator[Any]:
     with tempfile.TemporaryDirectory(prefix="pb-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         made = Cluster(
             initialize_head=True,
-            head_node_args={"num_cpus": 1, "include_dashboard": False, "temp_dir": folder, "_system_config": quick},
+            head_node_args={
+                "num_cpus": 1,
+                "num_gpus": 1,
+                "include_dashboard": False,
+                "temp_dir": folder,
+                "_system_config": quick,
+            },
         )
-        made.second = made.add_node(num_cpus=1)
+        made.second = made.add_node(num_cpus=1, num_gpus=1)
         with open_engine("ray", 1, made.address):  # once: Ray has ended a process that had connected often (SIGSEGV)
             yield made
         made.shutdown()
@@ -318,6 +326,75 @@ def test_kill_9_of_a_command_on_a_cluster_and_the_same_command_again(
     assert kept(tmp_path, before) >= len(before) - 4  # two of the killed command, and two that it still made
     assert files_of(tmp_path / "rotated") == files_of(debias(original, tmp_path / "wanted" / "rotated", Rotation()).path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rotated", "wanted"]
+
+
+@dataclass(frozen=True)
+class Load:
+    """Something that takes long to make: it is known by its time."""
+
+    def __call__(self) -> int:
+        return time.monotonic_ns()
+
+
+def with_loaded(loaded: PerProcess[int], item: int) -> tuple[int, int, int]:
+    time.sleep(0.05)
+    return loaded(), os.getpid(), item * item
+
+
+def dying(place: Path, times: int, item: int) -> int:
+    """The process of item 3 dies so many times."""
+    deaths = len(list(place.iterdir()))
+    if item == 3 and deaths < times:
+        (place / str(deaths)).touch()
+        os._exit(1)
+    return item * item
+
+
+def test_each_gpu_has_a_process_that_keeps_what_it_has_loaded(cluster: Any) -> None:
+    with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
+        found = list(map_shards(partial(with_loaded, PerProcess(Load())), range(30)))
+        assert [square for _, _, square in found] == [item * item for item in range(30)]
+        assert (len({made for made, _, _ in found}), len({process for _, process, _ in found})) == (2, 2)
+        assert list(map_shards(math.sqrt, [])) == []
+        with pytest.raises(ValueError, match="math domain error|nonnegative"):
+            list(map_shards(math.sqrt, [4.0, -1.0]))
+
+
+def test_a_process_with_a_gpu_that_dies_leaves_its_items_to_others(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("twice", "always"):
+        (tmp_path / name).mkdir()
+    with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
+        assert list(map_shards(partial(dying, tmp_path / "twice", 2), range(12))) == [item * item for item in range(12)]
+        monkeypatch.setattr("positionbias.engine.ray_gpus.RETRIES", 1)
+        with pytest.raises(
+            PositionBiasError, match="^wanted every shard done on the Ray cluster; found, after .*: .*; look at"
+        ):
+            list(map_shards(partial(dying, tmp_path / "always", 99), range(12)))
+
+
+def test_a_cluster_without_a_gpu_is_one_clear_line(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ray.cluster_resources", dict)
+    found = pytest.raises(SettingError, match="--engine ray: wanted a GPU in the cluster; found none; give --device cpu")
+    with open_engine("ray", 1, cluster.address, gpus=True) as map_shards, found:
+        list(map_shards(math.sqrt, [4.0]))
+
+
+@pytest.mark.parametrize("gpus", [False, True])
+def test_vectors_have_the_same_bytes_on_every_engine(
+    cluster: Any, original: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpus: bool
+) -> None:
+    from positionbias.dense.encode import encode_collection
+    from positionbias.ranking.config import Computing, Spread
+    from tests.dense.conftest import saved_dot
+
+    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 4_000)
+    checkpoint = saved_dot(tmp_path / "dot")
+    wanted = files_of(encode_collection(checkpoint, original, tmp_path / "alone").path)
+    with open_engine("ray", 1, cluster.address, gpus=gpus) as map_shards:
+        spread = Spread(Computing().loading(checkpoint.path), map_shards)
+        assert files_of(encode_collection(checkpoint, original, tmp_path / "shared", spread=spread).path) == wanted
 
 
 def assert_within(seconds: float, holds: Callable[[], bool]) -> None:
