@@ -76,6 +76,8 @@ def nearest_on_device(
     Raises:
         InputError: a vector that is not finite, or of another width.
     """
+    if not len(tests):
+        return Neighbours(np.empty((0, neighbours), np.int64), np.empty((0, neighbours)))
     search = DeviceSearch(tests, neighbours, device)
     size = max(1, _TILE // (4 * max(1, tests.shape[1])))
     with (

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -14,7 +15,7 @@ from positionbias.core.extras import check_models
 from positionbias.core.operation import Before, Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, model_place, output_place, pasted
 from positionbias.core.progress import hint, say, set_quiet
-from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, flag_of, setting
+from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, flag_of, given_flags, setting
 from positionbias.engine.choose import Engine
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Written
@@ -276,6 +277,8 @@ def teach(
     from positionbias.ranking.outside_teacher import take_in
 
     _check(teacher, passages)
+    if teacher.scores is not None and (idle := next(chain(given_flags(computing), given_flags(engine)), None)):
+        raise SettingError(f"{idle}: wanted none beside --scores, which are not computed here; found one; leave it out")
     computing.pick_device()  # a GPU that is not there is said before anything is read
     opened, place = find_collection(collection), output_place(out)
     if teacher.scores is None:

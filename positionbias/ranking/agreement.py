@@ -21,20 +21,17 @@ _PURPOSE, _SEED = "int8 beside float32", 1
 
 @dataclass(frozen=True, slots=True)
 class ListAgreement:
-    """Means over queries: Kendall's tau of the lists, and how many of the first ``places`` are the same (10, or all if no list is longer)."""
+    """Means over queries: Kendall's tau of the lists, and of those with more than ten candidates how many of the first ten are the same."""
 
     queries: int
     pairs: int
     tau: float
-    first: float
-    places: int
+    first_ten: float | None
 
     def told(self) -> str:
         """Say it in a line."""
-        return (
-            f"int8 beside float32, {self.pairs:,} pairs of {self.queries} queries: Kendall's tau {self.tau:.3f}, "
-            f"{self.first:.1f} of the first {self.places} the same"
-        )
+        first = "" if self.first_ten is None else f", {self.first_ten:.1f} of the first {_FIRST} the same"
+        return f"int8 beside float32, {self.pairs:,} pairs of {self.queries} queries: Kendall's tau {self.tau:.3f}{first}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +70,10 @@ def list_agreement(expected: Mapping[str, np.ndarray], found: Mapping[str, np.nd
         one, other = _places(scores), _places(found[query_id])
         upper = np.triu_indices(len(one), 1)
         taus.append(float(np.mean([np.sign(one[upper[0]] - one[upper[1]]) * np.sign(other[upper[0]] - other[upper[1]])])))
-        same.append(int(((one < _FIRST) & (other < _FIRST)).sum()))
-    lengths = [len(scores) for scores in expected.values()]
-    places = min(_FIRST, max(lengths))
-    return ListAgreement(len(lengths), sum(lengths), float(np.mean(taus)), float(np.mean(same)), places)
+        if len(one) > _FIRST:  # the first ten of ten are always the same
+            same.append(int(((one < _FIRST) & (other < _FIRST)).sum()))
+    pairs = sum(map(len, expected.values()))
+    return ListAgreement(len(expected), pairs, float(np.mean(taus)), float(np.mean(same)) if same else None)
 
 
 def _places(scores: np.ndarray) -> np.ndarray:

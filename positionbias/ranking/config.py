@@ -199,15 +199,27 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """How another process loads the model of this one, which must be the same, on the same kind of device."""
+    """How another process loads the model of this one, which must be the same, on the same kind of device.
+
+    It computes on its share of the processors if the number of threads changes no bit, else on as many threads as this process.
+    """
 
     loading: Loading
     checksum: str
     device: str
+    threads: int | None
 
     @classmethod
     def of(cls, loading: Loading, checkpoint: Checkpoint) -> Elsewhere:
-        return cls(loading, checkpoint.manifest.checksum, checkpoint.model.device.type)
+        import torch
+
+        from positionbias.models.packed import is_packable
+
+        device = checkpoint.model.device
+        # packed texts are divided among threads as whole texts; OpenVINO divides products
+        divides = is_packable(checkpoint.model) and str(loading.computing.config.dtype(device)) != "torch.bfloat16"
+        threads = None if divides or device.type != "cpu" else torch.get_num_threads()
+        return cls(loading, checkpoint.manifest.checksum, device.type, threads)
 
     def __call__(self) -> Checkpoint:
         """Load it.
@@ -221,6 +233,10 @@ class Elsewhere:
                 f"--device: wanted {self.device} in every process, as in the command's own; found {device} on {platform.node()}; give --device cpu, "
                 "or only machines with a GPU"
             )
+        if self.threads is not None:
+            import torch
+
+            torch.set_num_threads(self.threads)
         checkpoint = self.loading()
         found = checkpoint.manifest.checksum
         if found != self.checksum:

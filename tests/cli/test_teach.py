@@ -142,6 +142,7 @@ def test_scores_for_others(posbias: Command, collection: Collection, run_path: P
         ),
         ({"--scores": "s", "--candidates": "r"}, "--candidates: wanted none beside --scores, which has its own pairs"),
         ({"--scores": "s", "--depth": 3}, "--depth: wanted none beside --scores"),
+        ({"--scores": "s", "--workers": 2}, "--workers: wanted none beside --scores, which are not computed here"),
         ({"--model": "m", "--candidates": "r", "--order-only": None}, "--order-only: wanted none beside --model"),
         (
             {"--model": "m", "--trainset": "t", "--split": "dev"},
@@ -155,6 +156,7 @@ def test_scores_for_others(posbias: Command, collection: Collection, run_path: P
         "two sources",
         "own pairs",
         "own depth",
+        "workers without work",
         "an order of a model",
         "a split",
     ],

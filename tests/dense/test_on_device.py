@@ -171,3 +171,9 @@ def test_sums_have_numpys_bits(count: int) -> None:
     )
     assert paired_sums(torch.from_numpy(numbers)).numpy().tobytes() == numbers.sum(axis=1).tobytes()
     assert not np.signbit(paired_sums(torch.full((1, count), -0.0, dtype=torch.float64)).numpy())  # nor numpy's
+
+
+def test_no_tests_have_no_neighbours() -> None:
+    blocks = [(np.arange(5), np.ones((5, 4), np.float32))]
+    found = nearest_on_device(np.empty((0, 4), np.float32), blocks, neighbours=3, device=torch.device("cpu"))
+    assert (found.numbers.shape, found.scores.shape) == ((0, 3), (0, 3))

@@ -26,6 +26,7 @@ from positionbias.ranking.config import Computing, RankingConfig, Spread, Taught
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.teach import teach
 
+from ..models.t5 import saved_t5
 from ..tiny import candidates, planted, saved_tk
 
 # q1 has candidates a … d and the relevant b, e, f (not there); q2 none of its relevant among them; q3 has no candidates
@@ -163,12 +164,16 @@ def test_stopped_half_way_it_goes_on_to_the_same_bytes(small: Collection, run_pa
     assert (content(taught), len(all_bytes(whole.path))) == (content(whole), 2)
 
 
-def test_workers_change_no_byte(tk: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["tk", "mono_t5"])
+def test_workers_change_no_byte(tk: Any, tmp_path: Path, kind: str) -> None:
+    """Also of a model whose last bits follow the number of threads."""
     collection, run_path, checkpoint = tk
+    if kind == "mono_t5":
+        checkpoint = load_checkpoint(saved_t5(tmp_path / "t5"), "mono_t5")
     asked = TaughtPassages(candidates=run_path, split="train", block_pairs=30)
     alone = teach(checkpoint, collection, asked, tmp_path / "alone")
     with open_engine("local", 2) as map_shards:
-        spread = Spread(Computing().loading(checkpoint.path), map_shards)
+        spread = Spread(Computing().loading(checkpoint.path, None if kind == "tk" else kind), map_shards)
         shared = teach(checkpoint, collection, asked, tmp_path / "shared", spread=spread)
     assert len(all_bytes(alone.path)) > 2
     assert all_bytes(shared.path) == all_bytes(alone.path)
