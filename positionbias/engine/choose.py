@@ -83,7 +83,8 @@ def open_engine(
         place = processes(workers)
     else:
         from positionbias.engine.ray import ray_tasks
+        from positionbias.engine.ray_gpus import in_order_on_gpus
 
-        place = ray_tasks(workers, address, gpus=gpus)
+        place = ray_tasks(workers, address, in_order_on_gpus if gpus else None)
     with place as map_shards:
         yield map_shards

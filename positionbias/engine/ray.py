@@ -42,27 +42,27 @@ QUIET = {
 
 
 @contextmanager
-def ray_tasks(workers: int = 1, address: str | None = None, *, gpus: bool = False) -> Iterator[MapShards]:
+def ray_tasks(
+    workers: int = 1, address: str | None = None, in_order: Callable[..., Iterator[Any]] | None = None
+) -> Iterator[MapShards]:
     """Yield a ``map_shards`` of two arguments over the Ray cluster at ``address`` ("HOST:PORT").
 
     Without an address, a local Ray with ``workers`` CPUs is started and shut down at the end; if this process is already
     connected to a Ray, that one is used and kept. Results come in the order of the items, and the function's errors are
-    raised here. At most two items a CPU are in progress. With ``gpus`` each item is worked on by a process that has a GPU, one for
-    each GPU of the cluster, which lives as long as the map and so keeps what it has loaded.
+    raised here. At most two items a CPU are in progress. ``in_order`` maps in another way than by tasks, from Ray, a
+    ``Place``, the function and the items.
 
     Raises:
         DependencyError: Ray is not installed.
         SettingError: ``workers`` is below 1, or no cluster answers at the address.
         PositionBiasError: a shard failed more often than Ray retries it.
     """
-    from positionbias.engine.ray_gpus import in_order_on_gpus
-
     check_workers(workers)
     ray = _import_ray()
     place = Place(os.getcwd(), _software())
 
     def over_tasks(function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
-        return (in_order_on_gpus if gpus else _in_order)(ray, place, function, items)
+        return (in_order or _in_order)(ray, place, function, items)
 
     if ray.is_initialized():
         yield over_tasks
