@@ -18,8 +18,9 @@ from positionbias.dense.settings import DENSE_DEPTH, ON_DISK, DenseSearch, OnDis
 from positionbias.engine.choose import Engine
 from positionbias.firststage.settings import Bm25Search
 from positionbias.models.kinds import READ_AS
+from positionbias.ops.model_workers import model_workers
 from positionbias.ops.outcome import Written
-from positionbias.ranking.config import Computing, Spread
+from positionbias.ranking.config import Computing
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -206,7 +207,7 @@ def encode(
     checkpoint = loading()
     found, place = find_collection(collection), output_place(out)
     began = time.perf_counter()
-    with engine.open(gpus=checkpoint.model.device.type == "cuda") as map_shards:
+    with model_workers(engine, loading, checkpoint) as spread:
         made = encode_collection(
             checkpoint,
             found,
@@ -214,7 +215,7 @@ def encode(
             on_disk=precision_on_disk,
             config=computing.config,
             overwrite=overwrite,
-            spread=Spread(loading, map_shards),
+            spread=spread,
         )
     rate, figures = len(made) / max(1e-9, time.perf_counter() - began), made.figures
     limit = f"; {figures.truncated:,} passages fill the model's limit, and may go on behind it"

@@ -18,8 +18,9 @@ from positionbias.core.progress import hint, say, set_quiet
 from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, flag_of, given_flags, setting
 from positionbias.engine.choose import Engine
 from positionbias.models.kinds import READ_AS
+from positionbias.ops.model_workers import model_workers
 from positionbias.ops.outcome import Written
-from positionbias.ranking.config import Computing, Spread, TaughtPassages
+from positionbias.ranking.config import Computing, TaughtPassages
 from positionbias.training.config import TRACKERS
 from positionbias.training.plan import INPUTS, TrainPlan
 
@@ -342,10 +343,10 @@ def _by_model(
 
     assert teacher.model is not None
     loading = computing.loading(teacher.model, teacher.kind)
-    with engine.open() as map_shards:
-        spread = Spread(loading, map_shards)
+    model = loading()
+    with model_workers(engine, loading, model) as spread:
         scores = score(
-            loading(),
+            model,
             collection,
             passages,
             place,

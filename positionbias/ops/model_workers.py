@@ -1,0 +1,22 @@
+"""Workers that compute with a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from positionbias.ranking.config import Loading, Spread
+
+if TYPE_CHECKING:
+    from positionbias.engine.choose import Engine
+    from positionbias.models.checkpoint import Checkpoint
+
+__all__ = ["model_workers"]
+
+
+@contextmanager
+def model_workers(engine: Engine, loading: Loading, checkpoint: Checkpoint) -> Iterator[Spread]:
+    """Open the engine for shards of work with a model: on Ray each process has a GPU if the model of this process is on one."""
+    with engine.open(gpus=checkpoint.model.device.type == "cuda") as map_shards:
+        yield Spread(loading, map_shards)
