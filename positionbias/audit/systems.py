@@ -147,11 +147,10 @@ class System:
         """In int8, say how the model's lists of the candidates agree with float32's; a retriever says it of vectors, when it encodes queries."""
         if self.model is None or self.retriever is not None:
             return
-        from positionbias.ranking.rerank import int8_agreement, known_queries
+        from positionbias.ranking.rerank import int8_agreement
 
         task.config.advise(self.model, task.candidates.pairs)
-        texts = known_queries(task.candidates, task.queries)
-        int8_agreement(self.model, task.collection, texts, task.candidates, task.config)
+        int8_agreement(self.model, task.collection, task.queries, task.candidates, task.config)
 
     def scored(
         self, task: Task, texts: PassageTexts, candidates: Run, description: str, queries: Sequence[Query] | None = None

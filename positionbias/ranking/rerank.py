@@ -141,15 +141,15 @@ def score_candidates(
 
 
 def int8_agreement(
-    model: AnyRanker, collection: PassageTexts, texts: Mapping[str, str], candidates: Run, config: RankingConfig
+    model: AnyRanker, collection: PassageTexts, queries: Sequence[Query], candidates: Run, config: RankingConfig
 ) -> ListAgreement | None:
     """Score a drawn part of the candidates in int8 and in float32, and say how the lists agree; None in other precisions, or without lists."""
     if not config.rounds(model.device) or not len(lists := drawn_lists(candidates)):
         return None
-    own = {query_id: texts[query_id] for query_id in lists}
+    texts = known_queries(lists, queries)
     with step("int8 beside float32", 2 * lists.pairs, unit="pairs") as bar:
         found, expected = (
-            score_candidates(model, collection, own, lists, one, bar, name=candidates.name).scores
+            score_candidates(model, collection, texts, lists, one, bar, name=candidates.name).scores
             for one in (config, replace(config, precision="float32"))
         )
     agreement = list_agreement(expected, found)
@@ -190,7 +190,7 @@ def rerank_run(
     else:
         wanted = run.top(depth)
         config.advise(model, wanted.pairs)
-        agreement = int8_agreement(model, collection, known_queries(wanted, queries), wanted, config)
+        agreement = int8_agreement(model, collection, queries, wanted, config)
         done = rescore(model, collection, queries, wanted, name=name, config=config, description=name)
     with atomic_file(out, overwrite=overwrite) as partial:
         checksums = (checkpoint.manifest.checksum, collection.checksum, sha256_file(candidates))

@@ -25,7 +25,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref
 from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import SILENT, Progress, step
-from positionbias.core.records import relevant_passages
+from positionbias.core.records import Query, relevant_passages
 from positionbias.core.run import Run, read_run
 from positionbias.core.shard_work import resumable_folder
 from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, write_teacher_scores
@@ -263,7 +263,8 @@ class _Scorer:
         for number, block in enumerate(blocks):
             if not number:
                 run, texts = self._asked(block)
-                self.agreement = int8_agreement(self.model().model, self.collection, texts, run, self.config)
+                queries = [Query(query_id, text) for query_id, text in texts.items()]
+                self.agreement = int8_agreement(self.model().model, self.collection, queries, run, self.config)
             before = self.blocks
             yield block
             if self.blocks == before:
