@@ -16,6 +16,7 @@ from torch import Tensor
 
 from positionbias.core.products import UNDERFLOW, Hits, growth, lengths64
 from positionbias.core.threads import cores
+from positionbias.dense.on_device import full_precision
 from positionbias.models.transfer import Fetched, send
 
 __all__ = ["DeviceProducts"]
@@ -49,7 +50,7 @@ class DeviceProducts:
     @contextmanager
     def pool(self) -> Iterator[ThreadPoolExecutor]:
         """Return the threads that look at what came back; until they end, float32 is multiplied in float32."""
-        with _full_precision(), ThreadPoolExecutor(self.threads, "products") as pool:
+        with full_precision(), ThreadPoolExecutor(self.threads, "products") as pool:
             yield pool
 
     @torch.inference_mode()
@@ -97,16 +98,3 @@ class DeviceProducts:
         products = (asked @ tile.factors.T).cpu().numpy()
         found, rows = np.nonzero(products >= least[tests, None])
         return Hits(tests[found], rows, products[found, rows])
-
-
-@contextmanager
-def _full_precision() -> Iterator[None]:
-    """Multiply float32 in float32, whatever the user asked of torch."""
-    chosen = torch.backends.cuda.matmul
-    name, full = ("fp32_precision", "ieee") if hasattr(chosen, "fp32_precision") else ("allow_tf32", False)
-    before = getattr(chosen, name)
-    setattr(chosen, name, full)
-    try:
-        yield
-    finally:
-        setattr(chosen, name, before)

@@ -30,7 +30,7 @@ from positionbias.core.similarity import NOT_FINITE, Sized, check_width
 from positionbias.dense.sums import paired_sums
 from positionbias.models.transfer import Fetched, send
 
-__all__ = ["MOST_NUMBERS", "DeviceSearch", "nearest_on_device"]
+__all__ = ["MOST_NUMBERS", "DeviceSearch", "full_precision", "nearest_on_device"]
 
 MOST_NUMBERS = 1 << 32  # vectors; their numbers share 64 bits with a score
 _MORE = 32  # candidates beyond those expected
@@ -81,7 +81,7 @@ def nearest_on_device(
     search = DeviceSearch(tests, neighbours, device)
     size = max(1, _TILE // (4 * max(1, tests.shape[1])))
     with (
-        _full_precision(),
+        full_precision(),
         closing(ahead(blocks)) as read,
         closing(ahead(_tiles(read, min(size, rows or size), search))) as tiles,
     ):
@@ -241,7 +241,7 @@ def _empty(size: int, dimension: int, device: torch.device) -> _Tile:
 
 
 @contextmanager
-def _full_precision() -> Iterator[None]:
+def full_precision() -> Iterator[None]:
     """Multiply float32 in float32, whatever the user asked of torch."""
     chosen = torch.backends.cuda.matmul
     name, full = ("fp32_precision", "ieee") if hasattr(chosen, "fp32_precision") else ("allow_tf32", False)
