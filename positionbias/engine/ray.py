@@ -142,9 +142,8 @@ def _in_order(ray: Any, place: Place, function: Callable[[Item], Out], items: It
             yield result_of(ray, pending.popleft())
     finally:
         if pending and ray.is_initialized():
-            # no task may still be writing when the caller cleans up after an error
-            for reference in pending:
-                ray.cancel(reference)
+            # No task may still be writing when the caller cleans up after an error. ray.cancel would end them sooner, and now and
+            # then this process with them: "Check failed: … Tried to complete task that was not pending".
             ray.wait(list(pending), num_returns=len(pending), timeout=SECONDS_TO_STOP)
 
 
