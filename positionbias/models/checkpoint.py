@@ -36,6 +36,8 @@ from positionbias.models.identity import model_checksum, weights_checksum
 from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
 from positionbias.models.protocols import AnyRanker, Ranker
+from positionbias.models.remedied import MODEL, REMEDY, copy_model, remedied, remedied_checksum
+from positionbias.models.remedies import Remedy
 from positionbias.models.tensors import FACTS, FIX
 from positionbias.models.user_code import is_code_name, load_user_code, user_model
 
@@ -46,6 +48,7 @@ __all__ = [
     "load_checkpoint",
     "read_log",
     "save_checkpoint",
+    "save_remedied",
     "shape_of",
     "user_checkpoint",
 ]
@@ -189,6 +192,8 @@ def load_checkpoint(path: Path | str, kind: str | None = None, *, store: bool = 
     if is_code_name(path):
         return _load_user_code(str(path), kind)
     folder = Path(path)
+    if (folder / REMEDY).is_file():
+        return _load_remedied(folder, kind)
     if not (folder / FACTS).is_file() and not _is_checkpoint(folder) and _may_be_foreign(folder):
         from positionbias.models.encoder_source import encoder_folder
 
@@ -201,6 +206,44 @@ def load_checkpoint(path: Path | str, kind: str | None = None, *, store: bool = 
             f"--kind: wanted {folder} as {kind}; found a checkpoint of kind {found.model.kind}; leave --kind out"
         )
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Remedy:
+    """The content of ``remedy.json``."""
+
+    remedy: str
+
+
+def save_remedied(path: Path, base: Checkpoint, remedy: Remedy, manifest: Manifest, *, overwrite: bool = False) -> None:
+    """Write a model with a remedy, whole or not at all; the model itself is copied into it.
+
+    Raises:
+        InputError: the model is not in files.
+        OutputExistsError: something stands at ``path`` and ``overwrite`` is false.
+    """
+    source = Path(base.path)
+    if not source.is_dir():
+        wanted, do = "a model in files", "give its folder, or its name on the Hub"
+        raise bad_input(base.path, wanted=wanted, found="an endpoint, or a user's own code", do=do)
+    with atomic_folder(path, overwrite=overwrite) as partial:
+        copy_model(source, partial)
+        write_json(partial / REMEDY, {"remedy": str(remedy)})
+        content = {**manifest.content, "checksum": remedied_checksum(model_checksum(partial / MODEL), remedy)}
+        write_manifest(partial / MANIFEST, replace(manifest, content=content))
+
+
+def _load_remedied(folder: Path, kind: str | None) -> Checkpoint:
+    manifest = read_manifest(folder, kind=KIND)
+    told = read_as(_Remedy, read_json(folder / REMEDY, what="a remedy"), folder / REMEDY, do=FIX)
+    try:
+        remedy = Remedy.of(told.remedy)
+    except SettingError as error:
+        raise bad_input(folder / REMEDY, wanted="a remedy as rotate:4", found=repr(told.remedy), do=FIX) from error
+    base = load_checkpoint(folder / MODEL, kind)
+    if remedied_checksum(base.manifest.checksum, remedy) != manifest.content.get("checksum"):
+        raise bad_input(folder, wanted="the model that manifest.json names", found="another", do=FIX)
+    return replace(base, path=folder, model=remedied(base.model, remedy, shape_of(base.model)), manifest=manifest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ PassageEncoder  encodes each side separately, so that a passage is encoded once 
 SingleVector    a PassageEncoder with one vector a text, which can search a whole collection
 TextScorer      texts in, scores out, otherwise opaque
 Served          behind an endpoint
+VariantScorer   another model, over variants of each passage
 TermEncoder     returns vectors of a passage's terms
 """
 
@@ -38,6 +39,7 @@ __all__ = [
     "TextScorer",
     "TokenReader",
     "Tokens",
+    "VariantScorer",
     "known_room",
     "pad_rows",
     "token_reader",
@@ -211,7 +213,29 @@ class ServedScorer(TextScorer, Served, Protocol):
         """Yield remarks on the answers since the step began."""
 
 
-AnyRanker = Ranker | PassageEncoder | TextScorer
+@runtime_checkable
+class VariantScorer(Protocol):
+    """A model whose score of a passage is that of ``base`` over ``times`` variants of it, pooled by their mean or maximum."""
+
+    kind: ClassVar[str]
+    base: Any  # any model of these protocols
+
+    @property
+    def times(self) -> int: ...
+
+    @property
+    def maximum(self) -> bool: ...
+
+    @property
+    def device(self) -> torch.device: ...
+
+    def variants(self, text: str) -> Sequence[str]:
+        """Return the variants of a passage, ``times`` of them."""
+
+    def to(self, device: torch.device) -> Any: ...
+
+
+AnyRanker = Ranker | PassageEncoder | TextScorer | VariantScorer
 
 
 @runtime_checkable

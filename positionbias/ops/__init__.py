@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from positionbias.ops.positions import debias as debias, histogram as histogram
     from positionbias.ops.probe import ats as ats, mats as mats
     from positionbias.ops.ranking import rerank as rerank
+    from positionbias.ops.remedies import debias_model as debias_model
     from positionbias.ops.retrieval import encode as encode, retrieve as retrieve
     from positionbias.ops.studies import demo as demo, study as study
     from positionbias.ops.training import teach as teach, train as train
@@ -84,6 +85,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         "encode": ("retrieval", "encode", "Encode passages as vectors, for dense retrieval."),
         "retrieve": ("retrieval", "retrieve", "Rank passages for each query by BM25, or by vectors."),
         "rerank": ("ranking", "rerank", "Re-rank candidates with a trained model."),
+        "debias-model": ("remedies", "debias_model", "Give a model a remedy for position bias, without training."),
         "ensemble": ("evaluation", "ensemble", "Fuse several runs, by z-scores or ranks."),
     },
     "Measure": {

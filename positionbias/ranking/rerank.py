@@ -20,13 +20,14 @@ from positionbias.core.records import Query
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.protocols import AnyRanker, PassageEncoder, Ranker, Served, known_room
+from positionbias.models.protocols import AnyRanker, PassageEncoder, Ranker, Served, VariantScorer, known_room
 from positionbias.ranking.agreement import ListAgreement, drawn_lists, list_agreement
 from positionbias.ranking.cached import score_cached
 from positionbias.ranking.config import RankingConfig, Reranking
 from positionbias.ranking.pairs import score_by_pair
 from positionbias.ranking.scored import PassageTexts, Scored
 from positionbias.ranking.texts import score_texts
+from positionbias.ranking.variants import score_variants, times_read
 from positionbias.results.result import Result
 from positionbias.results.runs import RerankingFigures
 
@@ -104,7 +105,7 @@ def rescore(
     texts = known_queries(candidates, queries)
     settings = config or RankingConfig()
     began = time.perf_counter()
-    with step(description, candidates.pairs, unit="pairs") as bar:
+    with step(description, candidates.pairs * times_read(model), unit="pairs") as bar:
         counts = score_candidates(model, collection, texts, candidates, settings, bar, name=name)
     seconds = time.perf_counter() - began
     run = candidates.rescored(name, counts.scores)
@@ -133,6 +134,11 @@ def score_candidates(
     if isinstance(model, Served):
         encoded = [len(texts) + len(candidates.passage_ids)]
         model.begin(encoded if isinstance(model, PassageEncoder) else [len(candidates.numbers(query_id)) for query_id in texts])
+    if isinstance(model, VariantScorer):
+        base = model.base
+        return score_variants(
+            model, collection, lambda variants: score_candidates(base, variants, texts, candidates, config, bar, name=name)
+        )
     if isinstance(model, PassageEncoder):
         return score_cached(model, collection, texts, candidates, config, bar)
     if isinstance(model, Ranker):

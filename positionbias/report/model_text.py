@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from positionbias.report.bars import area
 from positionbias.report.collection_text import aligned
-from positionbias.results.artefacts import NewEncoderFigures, TeachingFigures, WordVectorFigures
+from positionbias.results.artefacts import NewEncoderFigures, RemedyFigures, TeachingFigures, WordVectorFigures
 from positionbias.results.payloads import TrainingCurve
 from positionbias.results.result import Result
 from positionbias.results.runs import RerankingFigures
 from positionbias.results.select import of_type
 
-__all__ = ["encoder_text", "reranking_text", "teaching_text", "training_text", "vectors_text"]
+__all__ = ["encoder_text", "remedy_text", "reranking_text", "teaching_text", "training_text", "vectors_text"]
 
 
 VALIDATED, DRAWN = "validation nDCG@10", 3  # the series that is drawn, and the fewest validations that make a curve
@@ -78,4 +78,12 @@ def encoder_text(results: Sequence[Result]) -> str:
     return "\n".join(
         f"{result.system}: {figures.weights:,} random weights; {figures.pieces:,} pieces learned from {figures.words:,} words"
         for result, figures in of_type(results, NewEncoderFigures)
+    )
+
+
+def remedy_text(results: Sequence[Result]) -> str:
+    """Name models with a remedy, and what it does."""
+    return "\n".join(
+        f"{result.system}: each passage is read in {figures.variants} variants, and scored by their {'maximum' if figures.maximum else 'mean'}"
+        for result, figures in of_type(results, RemedyFigures)
     )

@@ -30,6 +30,7 @@ TEXTS = {
     "ExportCounts": ("report.artefact_text", "export_text"),
     "EnsembleFigures": ("report.evaluation_text", "ensemble_text"),
     "NewEncoderFigures": ("report.model_text", "encoder_text"),
+    "RemedyFigures": ("report.model_text", "remedy_text"),
     "PassageFigures": ("report.collection_text", "collection_text"),
     "PerQuery": ("report.evaluation_text", "evaluation_text"),
     "PlacementFigures": ("report.collection_text", "placement_text"),

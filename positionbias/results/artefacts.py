@@ -9,6 +9,7 @@ from positionbias.results.figures import Figures, Rows
 __all__ = [
     "EXPORT",
     "NEW_ENCODER",
+    "REMEDIED",
     "PLAN",
     "TEACHING",
     "VECTORS",
@@ -17,12 +18,14 @@ __all__ = [
     "NewEncoderFigures",
     "Plan",
     "PlannedStep",
+    "RemedyFigures",
     "TeachingFigures",
     "VectorFigures",
     "WordVectorFigures",
 ]
 
 EXPORT, VECTORS, WORD_VECTORS, NEW_ENCODER, TEACHING, PLAN = "export ", "vectors", "word vectors", "encoder", "teaching", "plan"
+REMEDIED = "remedy"
 
 
 class ExportCounts(Rows[int], frozen=True):
@@ -65,6 +68,15 @@ class NewEncoderFigures(Figures, frozen=True, kw_only=True):
     pieces: int
     words: int
     weights: int
+
+
+class RemedyFigures(Figures, frozen=True, kw_only=True):
+    """A model with a remedy at inference: the variants of a passage that it reads, and how their scores are pooled."""
+
+    MEASURES = (REMEDIED,)
+
+    variants: int
+    maximum: bool
 
 
 class TeachingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):

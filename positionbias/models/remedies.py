@@ -1,0 +1,108 @@
+"""Remedies for position bias at inference, without training: a passage is read in several variants, whose scores are pooled.
+
+rotate          the mean over k rotations, at k evenly spaced words; the first is the passage itself
+rotate-max      the maximum over them
+segments        the mean over the k equal parts of the passage, each read alone
+segments-max    the maximum over them, as MaxP of Dai and Callan (2019) over a document's windows
+
+Our decisions: rotations are spread evenly instead of drawn, so that k of them put each word at k evenly spread places, and the same
+passage always gets the same score. A passage of fewer than k words has some variants more than once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from positionbias.core.errors import SettingError
+from positionbias.positions.rotate import rotate_at
+from positionbias.text.words import USUAL_WORDS, word_spans
+
+__all__ = ["MOST_VARIANTS", "REMEDIES", "Remedy", "rotations", "segments"]
+
+MOST_VARIANTS = 64
+
+
+def rotations(text: str, number: int) -> list[str]:
+    """Return the text rotated at ``number`` evenly spaced words, of which the first changes nothing.
+
+    >>> rotations("one two three four", 2)
+    ['one two three four', 'three four one two ']
+    """
+    starts = [start for start, _ in word_spans(text, USUAL_WORDS)]
+    return [rotate_at(text, starts[place]) if place else text for place in _places(len(starts), number)]
+
+
+def segments(text: str, number: int) -> list[str]:
+    """Return ``number`` parts of as many words as possible alike; the whole text in place of each part that would have no word.
+
+    >>> segments("one two three four five", 2)
+    ['one two ', 'three four five']
+    """
+    starts = [start for start, _ in word_spans(text, USUAL_WORDS)]
+    bounds = [starts[place] if place else 0 for place in _places(len(starts), number)] + [len(text)]
+    return [text[start:end] if end > start else text for start, end in pairwise(bounds)]
+
+
+def _places(words: int, number: int) -> list[int]:
+    return [part * words // number for part in range(number)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    variants: Callable[[str, int], list[str]]
+    maximum: bool
+
+
+REMEDIES: Mapping[str, _Kind] = {
+    "rotate": _Kind(rotations, maximum=False),
+    "rotate-max": _Kind(rotations, maximum=True),
+    "segments": _Kind(segments, maximum=False),
+    "segments-max": _Kind(segments, maximum=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A remedy by name, and the number of variants of a passage.
+
+    Raises:
+        SettingError: an unknown name, or a number that is not from 2 to 64.
+    """
+
+    name: str
+    number: int
+
+    def __post_init__(self) -> None:
+        if self.name not in REMEDIES or not 2 <= self.number <= MOST_VARIANTS:
+            raise SettingError(
+                f"--remedy: wanted NAME:K with a name of {', '.join(REMEDIES)} and K from 2 to {MOST_VARIANTS}; "
+                f"found {self.name}:{self.number}; give for example rotate:4"
+            )
+
+    @staticmethod
+    def of(told: str) -> Remedy:
+        """Read a remedy, as ``str`` writes it: "rotate:4".
+
+        Raises:
+            SettingError: it is none.
+        """
+        name, _, number = told.partition(":")
+        if not (number.isascii() and number.isdigit() and len(number) <= 3):
+            raise SettingError(
+                f"--remedy: wanted NAME:K with a name of {', '.join(REMEDIES)}; found {told!r}; give for example rotate:4"
+            )
+        return Remedy(name, int(number))
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.number}"
+
+    @property
+    def maximum(self) -> bool:
+        """True if the variants' scores are pooled by their maximum, false if by their mean."""
+        return REMEDIES[self.name].maximum
+
+    def variants(self, text: str) -> Sequence[str]:
+        """Return the text's variants, ``number`` of them."""
+        return REMEDIES[self.name].variants(text, self.number)

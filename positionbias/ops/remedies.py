@@ -1,0 +1,86 @@
+"""Models made less dependent on positions, without training."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.places import Place, model_place, output_place, pasted
+from positionbias.core.progress import hint
+from positionbias.core.settings import Setting
+from positionbias.models.kinds import READ_AS
+from positionbias.ops.outcome import Written
+
+__all__ = ["debias_model"]
+
+
+@operation
+def debias_model(
+    model: Annotated[
+        Place,
+        Setting(
+            "A checkpoint, or a model of transformers or sentence-transformers (a folder, a hub id, minilm).",
+            metavar="MODEL",
+            place="read",
+        ),
+    ],
+    *,
+    remedy: Annotated[
+        str,
+        Setting(
+            "What is built in, as NAME:K. rotate: the mean over a passage's scores in K evenly spaced rotations; rotate-max: their maximum; segments: "
+            "the mean over K equal parts of it, each read alone; segments-max: their maximum.",
+            metavar="NAME:K",
+        ),
+    ],
+    kind: Annotated[str | None, READ_AS] = None,
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Written:
+    """Give a model a remedy for position bias that needs no training: it reads each passage in several variants, and pools their scores.
+
+    Wherever a model is wanted, the new one can be given. It takes about K times as long to read passages; a model with one vector a
+    text still has one where the mean is taken, so that a search takes no longer. Whether it is less biased, and what that costs in quality,
+    an audit of both tells. Measure it by a manipulation that the remedy did not use: a mean over rotations hardly changes by rotation, whatever
+    else is wrong with it.
+
+        posbias debias-model cat.ckpt --remedy rotate:4 --out cat-rotated
+        posbias audit squad --candidates bm25.run --model cat.ckpt --model cat-rotated
+
+    Returns:
+        The new model, a folder, and a result, whose value is the number of variants.
+
+    Raises:
+        SettingError: no such remedy.
+        InputError: no such model, or one that is not in files: an endpoint, or a user's own code.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.debias_model("tk.ckpt", remedy="rotate:4", out="tk-rotated"))
+        tk, rotate:4: each passage is read in 4 variants, and scored by their mean
+    """
+    from positionbias.core.manifest import Manifest, input_ref, package_versions
+    from positionbias.models.checkpoint import load_checkpoint, save_remedied
+    from positionbias.models.remedies import Remedy
+    from positionbias.results.artefacts import REMEDIED, RemedyFigures
+    from positionbias.results.result import Result
+
+    wanted, place = Remedy.of(remedy), output_place(out)
+    base = load_checkpoint(model_place(model), kind)
+    name = f"{base.name}, {wanted}"
+    manifest = Manifest(
+        kind="checkpoint",
+        name=name,
+        command="debias-model",
+        settings={"remedy": str(wanted)},
+        inputs=(input_ref("model", base.path, base.manifest.checksum, artefact=place),),
+        licence=base.manifest.licence,
+        versions=package_versions("torch"),
+    )
+    save_remedied(place, base, wanted, manifest, overwrite=overwrite)
+    hint(
+        f"written to {pasted(place)}; next: posbias audit COLLECTION --candidates RUN --model {pasted(base.path)} --model {pasted(place)}"
+    )
+    figures = RemedyFigures(variants=wanted.number, maximum=wanted.maximum)
+    return Written(place, [Result(REMEDIED, "", "", name, None, float(wanted.number), None, wanted.number, figures)])
