@@ -12,8 +12,10 @@ from positionbias.core.settings import Setting, flag_of, refuse_idle
 from positionbias.models.kinds import KINDS, Beginning, Kind
 from positionbias.models.shapes import TKConfig
 from positionbias.ops.training import train
+from positionbias.positions.propensity import PlaceWeights
 from positionbias.positions.rotate import Rotation
-from positionbias.training.config import AT_READING, refuse_validating, settle_steps
+from positionbias.positions.shuffle import SentenceShuffle
+from positionbias.training.config import AT_READING, SHUFFLED, WEIGHED, refuse_validating, settle_steps
 from positionbias.training.plan import TrainPlan
 from positionbias.training.quick import DEPTH, quick_shape, quick_training
 
@@ -45,6 +47,8 @@ def train_command(name: str) -> Command:
         *(_of_kind(kind, one) for one in parameters_of(train) if one.name not in left_out),
         *settings_parameters(kind.shape, "model"),
         Parameter("rotate_at_reading", "", bool, False, False, AT_READING),
+        Parameter("shuffle_at_reading", "", bool, False, False, SHUFFLED),
+        Parameter("weigh_places", "", float | None, False, None, WEIGHED),
         Parameter("quick", "", bool, False, False, replace(_QUICK, implies=quick)),
     )
     return Command(kind.about, parameters, call, shorter="--quick is a small one")
@@ -88,16 +92,20 @@ def _plan(name: str, kind: Kind, given: Given) -> TrainPlan:
             f"--validation-queries: wanted --validation-candidates beside it; found {given['validation_queries']} alone; give both"
         )
     shape = {one.name: given[one.name] for one in settings_parameters(kind.shape, "")}
-    rotation = Rotation(seed=given["seed"]) if given["rotate_at_reading"] else None
+    remedies = {
+        "rotate": Rotation(seed=given["seed"]) if given["rotate_at_reading"] else None,
+        "shuffle": SentenceShuffle(seed=given["seed"]) if given["shuffle_at_reading"] else None,
+        "weigh_places": None if given["weigh_places"] is None else PlaceWeights(most=given["weigh_places"]),
+    }
     if given["start"] is not None:
         input_place(given["start"], flag="--start")
         if own := next((one for one in shape if one in given.stated), None):
             raise SettingError(
                 f"{flag_of(own)}: wanted no shape beside --start, which has its own; found {shape[own]}; leave it out"
             )
-        return made_of(TrainPlan, given, kind=name, model=None, rotate=rotation)
+        return made_of(TrainPlan, given, kind=name, model=None, **remedies)
     if name == "bert_cat" and given["loss"] == "pointwise":
         shape["head"] = "relevance"
     if kind.encoder:
         given["encoder"] = given["encoder"] or kind.encoder
-    return made_of(TrainPlan, given, kind=name, model=kind.shape(**shape), rotate=rotation)
+    return made_of(TrainPlan, given, kind=name, model=kind.shape(**shape), **remedies)

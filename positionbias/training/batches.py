@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 
 import torch
 from torch import Tensor
@@ -14,23 +14,29 @@ from positionbias.core.groups import TrainingGroup
 from positionbias.core.seeds import generator
 from positionbias.models.protocols import Ranker, Tokens
 from positionbias.positions.rotate import Rotation
+from positionbias.positions.rotated_texts import Reading
 from positionbias.training.trainsets.sample import GroupSource
 
 __all__ = ["Batch", "TrainingTexts", "batches", "pinned"]
 
 PURPOSE = "rotate at reading"
+CONSISTENCY = "rotate for consistency"
 
 Indexed = tuple[int, TrainingGroup]
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingTexts:
-    """The data of batches. With ``rotation`` each read of a passage is rotated by a cut of its own."""
+    """The data of batches. With ``reading`` each read of a passage is changed by a draw of its own. With ``turned`` each passage is read a
+    second time, rotated by a cut of its own, for a loss that compares both. ``weights`` are those of queries; others have 1.
+    """
 
     collection: Collection
     queries: Mapping[str, str]
     source: GroupSource
-    rotation: Rotation | None = None
+    reading: Reading | None = None
+    turned: Rotation | None = None
+    weights: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,8 @@ class Batch:
     """One process's part of a batch: ``queries`` (n), ``passages`` (n · m): the n positives, then the first negatives …
 
     m is the size of the largest group. Smaller ones are padded by a short passage of the batch, where ``there`` (n, m) is false
-    (None: all groups are of one size). ``teacher`` (n, m) are a teacher's scores, None where a group has none.
+    (None: all groups are of one size). ``teacher`` (n, m) are a teacher's scores, None where a group has none. With ``turned`` there are 2m
+    columns of ``passages``: the m as they are, then the m rotated. ``weights`` (n) are the groups' weights; None: all 1.
     ``number`` counts batches within the epoch; ``dropped`` groups have an empty side and were skipped. If a process has no groups while
     others do, it computes one of theirs, discards the result, and ``idle`` is true.
     """
@@ -52,6 +59,8 @@ class Batch:
     dropped: int
     there: Tensor | None = None
     teacher: Tensor | None = None
+    weights: Tensor | None = None
+    turned: bool = False
     idle: bool = False
 
     def __len__(self) -> int:
@@ -72,8 +81,8 @@ def batches(
     """Yield the batches of one epoch from batch ``start`` on; ``part`` (i, n) takes the groups i, i + n, i + 2n … of each.
 
     ``bucket`` batches at a time are sorted by the length of the longest passage (in characters, which need no tokenizing [decision]),
-    cut, and shuffled, keyed by (seed, epoch, first batch). With a rotation, each read of a passage draws its own cut, keyed by (seed,
-    epoch, index of the example in the epoch, passage id), so positive and negatives rotate independently and each epoch sees other cuts.
+    cut, and shuffled, keyed by (seed, epoch, first batch). With a change at reading, each read of a passage has a draw of its own, keyed by
+    (seed, epoch, index of the example in the epoch, passage id), so positive and negatives change independently and each epoch sees others.
     """
     number = start // bucket * bucket
     stream = texts.source.epoch(epoch, number * size)
@@ -86,9 +95,10 @@ def batches(
 
 def pinned(batch: Batch) -> Batch:
     """Return the batch with its tensors in pinned memory, from which a GPU copies while the host goes on."""
-    there, teacher = (None if held is None else held.pin_memory() for held in (batch.there, batch.teacher))
-    inputs = {name: tensor.pin_memory() for name, tensor in batch.inputs.items()}
-    return replace(batch, inputs=inputs, there=there, teacher=teacher)
+    held = {
+        name: tensor.pin_memory() for name in ("there", "teacher", "weights") if (tensor := getattr(batch, name)) is not None
+    }
+    return replace(batch, inputs={name: tensor.pin_memory() for name, tensor in batch.inputs.items()}, **held)
 
 
 def _cut(
@@ -122,20 +132,41 @@ def _read(model: Ranker, texts: TrainingTexts, block: Sequence[Indexed], epoch: 
     groups = [group for _, group in block]
     passage_ids = [passage_id for group in groups for passage_id in group.passage_ids]
     stored = texts.collection.texts(passage_ids)
-    if (rotation := texts.rotation) is not None:
-        indices = [index for index, group in block for _ in group.passage_ids]
-        reads = zip(stored, indices, passage_ids, strict=True)
-        stored = [rotation.apply(text, epoch, index, item, purpose=PURPOSE) for text, index, item in reads]
+    indices = [index for index, group in block for _ in group.passage_ids]
+
+    def drawn(by: Reading, given: Sequence[str], purpose: str) -> list[str]:
+        reads = zip(given, indices, passage_ids, strict=True)
+        return [by.apply(text, epoch, index, item, purpose=purpose) for text, index, item in reads]
+
+    if texts.reading is not None:
+        stored = drawn(texts.reading, stored, PURPOSE)
+    wanted = [stored] if texts.turned is None else [stored, drawn(texts.turned, stored, CONSISTENCY)]
     queries = model.read_queries([texts.queries[group.query_id] for group in groups])
-    read = iter(model.read_passages(stored))
-    passages = [list(islice(read, len(group.passage_ids))) for group in groups]
-    kept = [i for i in range(len(groups)) if len(queries[i]) and all(map(len, passages[i]))]
+    sides = []
+    for side in wanted:
+        read = iter(model.read_passages(side))
+        sides.append([list(islice(read, len(group.passage_ids))) for group in groups])
+    kept = [i for i in range(len(groups)) if len(queries[i]) and all(map(len, chain.from_iterable(side[i] for side in sides)))]
     groups, asked = [groups[i] for i in kept], [queries[i] for i in kept]
     dropped = len(block) - len(kept)
     if not kept:
         return Batch(epoch, number, groups, asked, [], {}, dropped)
-    columns, there = _columns([passages[i] for i in kept])
-    return Batch(epoch, number, groups, asked, columns, model.inputs(asked, columns), dropped, there, _teacher(groups, there))
+    placed = [_columns([side[i] for i in kept]) for side in sides]
+    columns, there = [row for rows, _ in placed for row in rows], placed[0][1]
+    weights = None if texts.weights is None else torch.tensor([texts.weights.get(group.query_id, 1.0) for group in groups])
+    return Batch(
+        epoch,
+        number,
+        groups,
+        asked,
+        columns,
+        model.inputs(asked, columns),
+        dropped,
+        there,
+        _teacher(groups, there),
+        weights,
+        turned=len(sides) > 1,
+    )
 
 
 def _columns(passages: Sequence[Sequence[Tokens]]) -> tuple[list[Tokens], Tensor | None]:

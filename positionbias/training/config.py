@@ -16,7 +16,9 @@ __all__ = [
     "LOSSES",
     "PRECISIONS",
     "SCHEDULES",
+    "SHUFFLED",
     "TRACKERS",
+    "WEIGHED",
     "LossKind",
     "TrainConfig",
     "refuse_validating",
@@ -25,6 +27,13 @@ __all__ = [
 ]
 
 AT_READING = Setting("Rotate every passage anew at each read in training.")
+SHUFFLED = Setting("Put every passage's sentences in a new order at each read in training.")
+WEIGHED = Setting(
+    "Weigh training queries by the inverse share of their answer's tenth of the passage, an answer by at most this much.",
+    least=1,
+    metavar="MOST",
+    absent="all weigh the same",
+)
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 
 SCHEDULES = ("constant", "linear")
@@ -70,6 +79,8 @@ class TrainConfig:
     its ``hinge_margin``; ``temperature`` is that of kl. A training has at most ``max_steps`` steps, or with ``epochs`` those of so many
     passes over the groups.
 
+    ``consistency`` adds, with this weight, the mean squared difference between a passage's score and that of its rotation, drawn anew at each read.
+
     ``dropout`` false turns off an encoder's dropout (TK has none): on a CPU, drawing it can take as long as the rest of a step.
 
     ``bucket`` batches at a time are sorted by length before they are cut, to save padding; 1 keeps the epoch's order.
@@ -108,6 +119,11 @@ class TrainConfig:
     )
     hinge_margin: float = setting(1.0, "Margin of the pairwise hinge loss.", above=0)
     temperature: float = setting(1.0, "Temperature of the softmax in kl.", above=0)
+    consistency: float = setting(
+        0.0,
+        "Weight of the mean squared difference between the scores of a passage and of a rotation of it, added to the loss; 0: none.",
+        least=0,
+    )
     max_steps: int = setting(100_000, "Most steps.", least=1)
     epochs: int | None = setting(
         None, "Passes over the training groups, instead of --max-steps.", least=1, absent="as many as these steps take"
@@ -183,9 +199,9 @@ class TrainConfig:
     def deciding(self) -> JsonObject:
         """Return the settings that decide the outcome, which a manifest records and a resumed training must repeat.
 
-        ``least_depth`` and ``validation_queries`` are recorded only where given, so that older trainings stay the same.
+        ``least_depth``, ``validation_queries`` and ``consistency`` are recorded only where given, so that older trainings stay the same.
         """
-        later = {"least_depth": 1, "validation_queries": None}
+        later = {"least_depth": 1, "validation_queries": None, "consistency": 0.0}
         left_out = (*_MEANS, *(name for name, value in later.items() if getattr(self, name) == value))
         record = {**asdict(self), "precision": settled_precision(self.precision)}
         return {name: value for name, value in record.items() if name not in left_out}

@@ -33,11 +33,13 @@ __all__ = [
 
 
 class Scored(NamedTuple):
-    """The inputs of a loss for a batch, ``(groups, passages)`` each; ``teacher`` is None without a teacher's scores."""
+    """The inputs of a loss for a batch, ``(groups, passages)`` each; ``teacher`` is None without a teacher's scores, ``turned``, the student's
+    scores of rotated passages, without a term that compares them."""
 
     student: Tensor
     there: Tensor | None = None
     teacher: Tensor | None = None
+    turned: Tensor | None = None
 
 
 def mean_there(values: Tensor, there: Tensor | None) -> Tensor:

@@ -10,7 +10,10 @@ from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import Panel, check_settings, setting
 from positionbias.models.kinds import begins_with, config_class, scores_log_probabilities
+from positionbias.positions.propensity import PlaceWeights
 from positionbias.positions.rotate import Rotation
+from positionbias.positions.rotated_texts import Reading
+from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.training.config import LOSSES, TrainConfig
 
 if TYPE_CHECKING:
@@ -21,7 +24,18 @@ __all__ = ["INPUTS", "TrainPlan", "check_loss"]
 INPUTS = ("candidates", "trainset", "teacher_scores", "validation_candidates", "word_vectors", "start")  # files and folders
 TEACHER_DEPTH = 100  # contaminated-distillation paper, §4
 # settings recorded only where given
-_OPTIONAL = ("validation_candidates", "trainset", "teacher_scores", "teacher_depth", "split", "words_of", "encoder", "start")
+_OPTIONAL = (
+    "validation_candidates",
+    "trainset",
+    "teacher_scores",
+    "teacher_depth",
+    "split",
+    "words_of",
+    "encoder",
+    "start",
+    "shuffle",
+    "weigh_places",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +50,8 @@ class TrainPlan:
     training queries, and those of the splits ``words_of``: models with the same initial weights need the same words. It
     starts from ``word_vectors`` or at random, a model over an encoder from ``encoder``, any model from ``start``, a checkpoint of its kind.
     ``rotate`` rotates each read of a training passage by a cut of its own (as the reference does); None reads passages as stored.
+    ``shuffle`` puts the sentences of each read in an order of its own. ``weigh_places`` weighs training queries by the inverse propensity of
+    their answers' places (``positions.propensity``).
     Without ``validation_candidates`` all steps are made, and the last weights are kept.
     """
 
@@ -78,6 +94,8 @@ class TrainPlan:
     model: Any = None
     training: TrainConfig = field(default_factory=TrainConfig)
     rotate: Rotation | None = None
+    shuffle: SentenceShuffle | None = None
+    weigh_places: PlaceWeights | None = None
     words_of: tuple[str, ...] | None = None
     word_vectors: Path | None = setting(
         None,
@@ -105,6 +123,14 @@ class TrainPlan:
         object.__setattr__(self, "training", self.training.of_kind(self.kind, log_probabilities=logs))
         if self.model is not None:
             check_loss(str(self.training.loss), self.kind, self.model)
+        if self.rotate is not None and self.shuffle is not None:
+            raise SettingError(
+                "--rotate-at-reading, --shuffle-at-reading: wanted one of the two; found both; give one, as a rotated shuffle is a shuffle"
+            )
+        if self.weigh_places is not None and self.trainset is not None:
+            raise SettingError(
+                "--weigh-places: wanted --candidates or --teacher-scores, whose queries have answers in the collection; found --trainset; leave one out"
+            )
         self._check_source()
         if self.trainset is None and self.split is None:
             object.__setattr__(self, "split", "train")
@@ -142,6 +168,11 @@ class TrainPlan:
             raise SettingError(f"--encoder, --start: wanted one of the two; found {found}; give one")
 
     @property
+    def reading(self) -> Reading | None:
+        """The change of each read of a passage, or None."""
+        return self.rotate or self.shuffle
+
+    @property
     def named(self) -> str:
         """The kind, with the encoder's name, as speed depends on the encoder."""
         return f"{self.kind} over {Path(self.encoder).name}" if self.encoder else self.kind
@@ -174,7 +205,8 @@ class TrainPlan:
         record = {f.name: getattr(self, f.name) for f in fields(self)}
         record["model"] = None if self.model is None else asdict(self.model)
         record["training"] = self.training.deciding()
-        record["rotate"] = None if self.rotate is None else asdict(self.rotate)
+        for name in ("rotate", "shuffle", "weigh_places"):
+            record[name] = None if record[name] is None else asdict(record[name])
         if self.teacher_scores is not None:
             record["teacher_scores"] = open_teacher_scores(self.teacher_scores).checksum
         for name in ("candidates", "validation_candidates", "word_vectors"):

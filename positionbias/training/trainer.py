@@ -94,7 +94,7 @@ class Trainer:
         self.model.train(self.config.dropout)
         scored = self._scores(part)
         scores, there = scored.student, scored.there
-        loss = group_losses(scored, self.config).mean() * pairs  # nothing from an idle part
+        loss = self._loss(scored, part) * pairs  # nothing from an idle part
         devices.scaler.scale(loss * share).backward()
         with torch.no_grad():
             margins = scores[:, :1] - scores[:, 1:]  # (groups, negatives)
@@ -102,6 +102,15 @@ class Trainer:
             shares = [mean_there(values, negatives).sum() for values in ((margins > 0).float(), margins)]
             right, margin = shares if pairs else (loss * 0, loss * 0)
             return torch.stack([loss.detach(), right, margin, torch.full_like(loss, pairs)])
+
+    def _loss(self, scored: Scored, part: Batch) -> Tensor:
+        """Return the mean loss of a part's groups, weighted where they have weights, with the consistency of rotated passages."""
+        losses = group_losses(scored, self.config)
+        if scored.turned is not None:
+            losses = losses + self.config.consistency * mean_there((scored.student - scored.turned) ** 2, scored.there)
+        if part.weights is not None:
+            losses = losses * part.weights.to(losses.device, non_blocking=True)
+        return losses.mean()
 
     def _scores(self, part: Batch) -> Scored:
         """Return scores ``(groups, passages)``, the positives first, in full precision, and the teacher's.
@@ -120,7 +129,10 @@ class Trainer:
         with self.devices.autocast():
             student = self.scorer(**inputs).float().view(-1, len(part.queries)).t()
         there, teacher = (None if held is None else held.to(device, non_blocking=True) for held in (part.there, part.teacher))
-        return Scored(student, there, teacher)
+        if not part.turned:
+            return Scored(student, there, teacher)
+        size = student.shape[1] // 2
+        return Scored(student[:, :size], there, teacher, student[:, size:])
 
     def _update(self) -> None:
         devices, scaler = self.devices, self.devices.scaler
@@ -197,9 +209,13 @@ class Trainer:
             queries = [part.queries[i] for i in longest[:size]]
             rows = [start + i for start in range(0, len(part.passages), count) for i in longest[:size]]
             inputs = self.model.inputs(queries, [part.passages[i] for i in rows])
-            there, teacher = (None if held is None else held[longest[:size]] for held in (part.there, part.teacher))
-            smaller = replace(part, queries=queries, inputs=inputs, there=there, teacher=teacher)
-            group_losses(self._scores(smaller), self.config).mean().backward()
+            held = {
+                name: tensor[longest[:size]]
+                for name in ("there", "teacher", "weights")
+                if (tensor := getattr(part, name)) is not None
+            }
+            smaller = replace(part, queries=queries, inputs=inputs, **held)
+            self._loss(self._scores(smaller), smaller).backward()
 
         self.model.zero_grad()
         try:
