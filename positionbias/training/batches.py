@@ -17,7 +17,7 @@ from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import Reading
 from positionbias.training.trainsets.sample import GroupSource
 
-__all__ = ["Batch", "TrainingTexts", "batches", "pinned"]
+__all__ = ["CONSISTENCY", "Batch", "TrainingTexts", "batches", "pinned"]
 
 PURPOSE = "rotate at reading"
 CONSISTENCY = "rotate for consistency"

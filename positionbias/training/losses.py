@@ -20,6 +20,7 @@ from positionbias.training.config import TrainConfig
 __all__ = [
     "FUNCTIONS",
     "Scored",
+    "consistency",
     "group_losses",
     "kl_divergence",
     "lce",
@@ -34,12 +35,13 @@ __all__ = [
 
 class Scored(NamedTuple):
     """The inputs of a loss for a batch, ``(groups, passages)`` each; ``teacher`` is None without a teacher's scores, ``turned``, the student's
-    scores of rotated passages, without a term that compares them."""
+    scores of rotated passages, without a term that compares them. ``weights (groups,)``: None where all weigh the same."""
 
     student: Tensor
     there: Tensor | None = None
     teacher: Tensor | None = None
     turned: Tensor | None = None
+    weights: Tensor | None = None
 
 
 def mean_there(values: Tensor, there: Tensor | None) -> Tensor:
@@ -150,7 +152,19 @@ FUNCTIONS: Mapping[str, Callable[[Scored, TrainConfig], Tensor]] = {
 }
 
 
+def consistency(scores: Tensor, turned: Tensor, there: Tensor | None = None) -> Tensor:
+    """Return the mean squared difference between the scores of passages and of their rotations [decision: both get its gradient].
+
+    >>> consistency(torch.tensor([[2.0, 1.0]]), torch.tensor([[1.0, 3.0]])).item()  # (1 + 4) / 2
+    2.5
+    """
+    return mean_there((scores - turned) ** 2, there)
+
+
 def group_losses(scored: Scored, config: TrainConfig) -> Tensor:
-    """Return the losses ``(groups,)`` of a batch's scores, by the loss in the settings."""
+    """Return the losses ``(groups,)`` of a batch's scores, by the loss in the settings, with its consistency term and the groups' weights."""
     assert config.loss is not None
-    return FUNCTIONS[config.loss](scored, config)
+    losses = FUNCTIONS[config.loss](scored, config)
+    if scored.turned is not None:
+        losses = losses + config.consistency * consistency(scored.student, scored.turned, scored.there)
+    return losses if scored.weights is None else losses * scored.weights

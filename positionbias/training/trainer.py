@@ -94,7 +94,7 @@ class Trainer:
         self.model.train(self.config.dropout)
         scored = self._scores(part)
         scores, there = scored.student, scored.there
-        loss = self._loss(scored, part) * pairs  # nothing from an idle part
+        loss = group_losses(scored, self.config).mean() * pairs  # nothing from an idle part
         devices.scaler.scale(loss * share).backward()
         with torch.no_grad():
             margins = scores[:, :1] - scores[:, 1:]  # (groups, negatives)
@@ -102,15 +102,6 @@ class Trainer:
             shares = [mean_there(values, negatives).sum() for values in ((margins > 0).float(), margins)]
             right, margin = shares if pairs else (loss * 0, loss * 0)
             return torch.stack([loss.detach(), right, margin, torch.full_like(loss, pairs)])
-
-    def _loss(self, scored: Scored, part: Batch) -> Tensor:
-        """Return the mean loss of a part's groups, weighted where they have weights, with the consistency of rotated passages."""
-        losses = group_losses(scored, self.config)
-        if scored.turned is not None:
-            losses = losses + self.config.consistency * mean_there((scored.student - scored.turned) ** 2, scored.there)
-        if part.weights is not None:
-            losses = losses * part.weights.to(losses.device, non_blocking=True)
-        return losses.mean()
 
     def _scores(self, part: Batch) -> Scored:
         """Return scores ``(groups, passages)``, the positives first, in full precision, and the teacher's.
@@ -128,11 +119,11 @@ class Trainer:
         inputs = {name: tensor.to(device, non_blocking=True) for name, tensor in part.inputs.items()}
         with self.devices.autocast():
             student = self.scorer(**inputs).float().view(-1, len(part.queries)).t()
-        there, teacher = (None if held is None else held.to(device, non_blocking=True) for held in (part.there, part.teacher))
-        if not part.turned:
-            return Scored(student, there, teacher)
-        size = student.shape[1] // 2
-        return Scored(student[:, :size], there, teacher, student[:, size:])
+        there, teacher, weights = (
+            None if held is None else held.to(device, non_blocking=True) for held in (part.there, part.teacher, part.weights)
+        )
+        as_read, turned = student.chunk(2, dim=1) if part.turned else (student, None)
+        return Scored(as_read, there, teacher, turned, weights)
 
     def _update(self) -> None:
         devices, scaler = self.devices, self.devices.scaler
@@ -215,7 +206,7 @@ class Trainer:
                 if (tensor := getattr(part, name)) is not None
             }
             smaller = replace(part, queries=queries, inputs=inputs, **held)
-            self._loss(self._scores(smaller), smaller).backward()
+            group_losses(self._scores(smaller), self.config).mean().backward()
 
         self.model.zero_grad()
         try:

@@ -19,7 +19,7 @@ from positionbias.core.run import Run
 from positionbias.models.protocols import pad_rows
 from positionbias.models.tk import TK
 from positionbias.positions.rotate import Rotation
-from positionbias.training.batches import Batch, TrainingTexts, batches
+from positionbias.training.batches import CONSISTENCY, Batch, TrainingTexts, batches
 from positionbias.training.trainsets.sample import GroupSampler, make_sampler
 
 from ..tiny import tiny_tk
@@ -53,7 +53,8 @@ def sampler(positives: dict[str, str] | None = None, negatives: list[str] | None
 
 def read(model: TK, collection: Collection, drawn: GroupSampler | None = None, **options: object) -> list[Batch]:
     settings = {"size": 3, "epoch": 0, **options}
-    texts = TrainingTexts(collection, QUERIES, drawn or sampler(), settings.pop("rotation", None))  # type: ignore[arg-type]
+    own = {name: settings.pop(name) for name in ("reading", "turned", "weights") if name in settings}
+    texts = TrainingTexts(collection, QUERIES, drawn or sampler(), **own)  # type: ignore[arg-type]
     return list(batches(model, texts, **settings))  # type: ignore[arg-type]
 
 
@@ -114,9 +115,9 @@ def test_groups_of_uneven_size_are_padded_with_a_short_passage_that_is_not_there
 
 @pytest.mark.parametrize("rotation", [None, Rotation(seed=4)])
 def test_entering_an_epoch_later_gives_the_same_batches(collection: Collection, model: TK, rotation: Rotation | None) -> None:
-    whole = read(model, collection, epoch=2, rotation=rotation)
+    whole = read(model, collection, epoch=2, reading=rotation)
     for start in range(4):
-        later = read(model, collection, epoch=2, start=start, rotation=rotation)
+        later = read(model, collection, epoch=2, start=start, reading=rotation)
         assert [batch.number for batch in later] == list(range(start, 3))
         assert list(map(rows, later)) == list(map(rows, whole[start:]))
 
@@ -137,7 +138,7 @@ def turns(model: TK, collection: Collection, **options: object) -> list[tuple[st
 
 
 def test_a_read_turns_the_passage_and_loses_no_word(collection: Collection, model: TK) -> None:
-    still, turned = turns(model, collection), turns(model, collection, rotation=Rotation(seed=1))
+    still, turned = turns(model, collection), turns(model, collection, reading=Rotation(seed=1))
     for before, after in zip(still, turned, strict=True):
         assert after in {before[cut:] + before[:cut] for cut in range(len(before))}
     assert still != turned
@@ -145,7 +146,7 @@ def test_a_read_turns_the_passage_and_loses_no_word(collection: Collection, mode
 
 def test_the_cut_is_keyed_by_seed_epoch_example_and_passage(collection: Collection, model: TK) -> None:
     def cuts(seed: int, epoch: int = 0) -> list[tuple[str, ...]]:
-        return turns(model, collection, epoch=epoch, rotation=Rotation(seed=seed))
+        return turns(model, collection, epoch=epoch, reading=Rotation(seed=seed))
 
     assert cuts(1) == cuts(1)
     assert cuts(1) != cuts(2)
@@ -169,7 +170,7 @@ def test_positive_and_negative_turn_independently(tmp_path: Path, model: TK) -> 
     drawn = sampler({f"q{i % 7}": "positive" for i in range(7)}, ["negative"])
     agreed = total = 0
     for epoch in range(40):
-        (batch,) = read(model, Collection(tmp_path / "c"), drawn, size=7, epoch=epoch, rotation=Rotation(seed=1))
+        (batch,) = read(model, Collection(tmp_path / "c"), drawn, size=7, epoch=epoch, reading=Rotation(seed=1))
         agreed += sum(a == b for a, b in zip(batch.passages[:7], batch.passages[7:], strict=True))
         total += 7
     assert 0.08 < agreed / total < 0.26
@@ -199,7 +200,7 @@ def test_a_bucket_is_sorted_by_length_then_cut_and_shuffled(collection: Collecti
 def test_buckets_hold_each_pair_once_and_can_be_entered_anywhere(
     collection: Collection, model: TK, size: int, bucket: int, start: int
 ) -> None:
-    options = {"size": size, "bucket": bucket, "epoch": 1, "rotation": Rotation(seed=2)}
+    options = {"size": size, "bucket": bucket, "epoch": 1, "reading": Rotation(seed=2)}
     whole = read(model, collection, **options)
     assert sorted(chain.from_iterable(ids(whole))) == [f"q{i}" for i in range(7)]
     assert [batch.number for batch in whole] == list(range(-(-7 // size)))
@@ -212,7 +213,7 @@ def read_again(model: TK, collection: Collection, start: int, options: dict) -> 
 
 def test_a_read_turns_alike_wherever_its_batch_stands(collection: Collection, model: TK) -> None:
     def turned(**options: object) -> dict[str, list]:
-        found = read(model, collection, rotation=Rotation(seed=4), **options)
+        found = read(model, collection, reading=Rotation(seed=4), **options)
         return {g.query_id: [b.passages[i], b.passages[len(b) + i]] for b in found for i, g in enumerate(b.groups)}
 
     assert turned(size=2, bucket=4) == turned(size=3) == turned(size=7)
@@ -244,3 +245,27 @@ def test_a_process_without_a_pair_computes_one_of_the_others(collection: Collect
     assert rows(first) == rows(second) == rows(whole)  # an idle part reads the pair that is there; nothing comes of it
     none = read(model, collection, sampler({"q1": "empty"}), part=(0, 2))[0]
     assert (len(none), none.dropped, none.idle, none.queries, none.passages) == (0, 1, True, [[1]], [[1], [1]])
+
+
+def test_with_consistency_each_passage_is_read_a_second_time_rotated(collection: Collection, model: TK) -> None:
+    rotation = Rotation(seed=3)
+    (plain, *_), (both, *_) = read(model, collection), read(model, collection, turned=rotation)
+    assert both.turned
+    assert not plain.turned
+    size = len(plain.passages)
+    assert (both.queries, list(both.passages[:size])) == (plain.queries, list(plain.passages))
+    expected = [
+        model.read_passages(
+            [rotation.apply(TEXTS[group.passage_ids[side]], 0, index, group.passage_ids[side], purpose=CONSISTENCY)]
+        )[0]
+        for side in (0, 1)
+        for index, group in enumerate(plain.groups)
+    ]
+    assert list(both.passages[size:]) == expected
+    assert both.passages[size:] != both.passages[:size]
+
+
+def test_groups_have_the_weights_of_their_queries(collection: Collection, model: TK) -> None:
+    (batch, *_) = read(model, collection, weights={"q0": 2.0, "q1": 0.5, "q2": 3.0, "q3": 0.25})
+    assert batch.weights is not None
+    assert batch.weights.tolist() == [{"q0": 2.0, "q1": 0.5, "q2": 3.0, "q3": 0.25}.get(g.query_id, 1.0) for g in batch.groups]
