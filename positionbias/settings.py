@@ -62,7 +62,8 @@ from positionbias.planted.settings import PlantedSettings
 from positionbias.pooling.settings import CoverageSettings, PoolSettings, ReliabilitySettings, VerdictSettings
 from positionbias.positions.density import Density
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import AnswerRange, HistogramOptions, Matching, Placing, RawForm, Selection
+from positionbias.positions.settings import AnswerRange, HistogramOptions, Matching, PlaceWeights, Placing, RawForm, Selection
+from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.probe.settings import ProbeSettings
 from positionbias.ranking.config import Computing, RankingConfig, Reranking, TaughtPassages
 from positionbias.training.config import TrainConfig
@@ -119,6 +120,7 @@ __all__ = [
     "MsmarcoSettings",
     "NearestSettings",
     "PACRRConfig",
+    "PlaceWeights",
     "Placing",
     "PlantedSettings",
     "PoolSettings",
@@ -137,6 +139,7 @@ __all__ = [
     "SampleSettings",
     "SearchedTexts",
     "Selection",
+    "SentenceShuffle",
     "SuspectSettings",
     "Suspects",
     "TKConfig",

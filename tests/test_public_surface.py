@@ -35,6 +35,7 @@ PUBLIC = [
     "check",
     "clean_leakage",
     "debias",
+    "debias_model",
     "demo",
     "distil_vectors",
     "draw_clicks",

@@ -12,8 +12,8 @@ from positionbias.core.settings import Setting, flag_of, refuse_idle
 from positionbias.models.kinds import KINDS, Beginning, Kind
 from positionbias.models.shapes import TKConfig
 from positionbias.ops.training import train
-from positionbias.positions.propensity import PlaceWeights
 from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import PlaceWeights
 from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.training.config import AT_READING, SHUFFLED, WEIGHED, refuse_validating, settle_steps
 from positionbias.training.plan import TrainPlan

@@ -19,27 +19,11 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.formatting import percent
 from positionbias.core.progress import track
-from positionbias.core.settings import Panel, check_settings, setting
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import SHARD_PASSAGES, AnswerShard, answer_shards, answers_by_query, counted_answers
-from positionbias.positions.settings import Matching
+from positionbias.positions.settings import Matching, PlaceWeights
 
-__all__ = ["PlaceWeighting", "PlaceWeights", "place_weights", "weights_of"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlaceWeights:
-    """Settings of the weights: the number of ``bins``, and the largest weight of an answer, ``most``.
-
-    Raises:
-        SettingError: fewer than 2 bins, or ``most`` below 1.
-    """
-
-    most: float = setting(10.0, "Largest weight of an answer's place, before weights are scaled to the mean 1.", least=1)
-    bins: int = setting(10, "Equal parts of a passage among which answers are counted.", least=2, panel=Panel.ADVANCED)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
+__all__ = ["PlaceWeighting", "place_weights", "weights_of"]
 
 
 @dataclass(frozen=True, slots=True)

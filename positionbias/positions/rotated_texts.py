@@ -10,10 +10,10 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 
-__all__ = ["Reading", "RotatedTexts"]
+__all__ = ["TextChange", "RotatedTexts"]
 
 
-class Reading(Protocol):
+class TextChange(Protocol):
     """A change of a text, drawn for a key: ``positions.rotate.Rotation``, ``positions.shuffle.SentenceShuffle``."""
 
     def apply(self, text: str, *key: str | int, purpose: str = ...) -> str: ...
@@ -24,7 +24,7 @@ class RotatedTexts:
     """The texts that ``debias`` would store for a collection under these settings; with another change than a rotation, those that it makes."""
 
     collection: Collection
-    rotation: Reading
+    rotation: TextChange
 
     def texts(self, passage_ids: Sequence[str]) -> list[str]:
         """Return the changed texts of these passages."""

@@ -14,7 +14,7 @@ from positionbias.core.groups import TrainingGroup
 from positionbias.core.seeds import generator
 from positionbias.models.protocols import Ranker, Tokens
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.rotated_texts import Reading
+from positionbias.positions.rotated_texts import TextChange
 from positionbias.training.trainsets.sample import GroupSource
 
 __all__ = ["CONSISTENCY", "Batch", "TrainingTexts", "batches", "pinned"]
@@ -34,7 +34,7 @@ class TrainingTexts:
     collection: Collection
     queries: Mapping[str, str]
     source: GroupSource
-    reading: Reading | None = None
+    reading: TextChange | None = None
     turned: Rotation | None = None
     weights: Mapping[str, float] | None = None
 
@@ -134,7 +134,7 @@ def _read(model: Ranker, texts: TrainingTexts, block: Sequence[Indexed], epoch: 
     stored = texts.collection.texts(passage_ids)
     indices = [index for index, group in block for _ in group.passage_ids]
 
-    def drawn(by: Reading, given: Sequence[str], purpose: str) -> list[str]:
+    def drawn(by: TextChange, given: Sequence[str], purpose: str) -> list[str]:
         reads = zip(given, indices, passage_ids, strict=True)
         return [by.apply(text, epoch, index, item, purpose=purpose) for text, index, item in reads]
 

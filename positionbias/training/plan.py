@@ -10,14 +10,14 @@ from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import Panel, check_settings, setting
 from positionbias.models.kinds import begins_with, config_class, scores_log_probabilities
-from positionbias.positions.propensity import PlaceWeights
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.rotated_texts import Reading
+from positionbias.positions.settings import PlaceWeights
 from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.training.config import LOSSES, TrainConfig
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
+    from positionbias.positions.rotated_texts import TextChange
 
 __all__ = ["INPUTS", "TrainPlan", "check_loss"]
 
@@ -168,7 +168,7 @@ class TrainPlan:
             raise SettingError(f"--encoder, --start: wanted one of the two; found {found}; give one")
 
     @property
-    def reading(self) -> Reading | None:
+    def reading(self) -> TextChange | None:
         """The change of each read of a passage, or None."""
         return self.rotate or self.shuffle
 

@@ -12,7 +12,8 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.positions.propensity import PlaceWeights, place_weights, weights_of
+from positionbias.positions.propensity import place_weights, weights_of
+from positionbias.positions.settings import PlaceWeights
 
 
 def test_by_hand() -> None:
