@@ -19,6 +19,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.engine.local import map_shards
 from positionbias.experiments.step import Planned, Steps
 from positionbias.models.checkpoint import LOG, ending_of, read_log
+from positionbias.models.remedied import trained_folder
 from positionbias.models.tensors import FACTS
 from positionbias.results.result import Facts
 from positionbias.training.plan import TrainPlan
@@ -117,12 +118,12 @@ def as_ended(facts: Facts, *models: Path) -> Facts:
 
 def ending_at(model: Path) -> Ending:
     """Return how the training of a checkpoint ended, without loading the model."""
-    log = model / LOG
-    if not log.is_file():
+    own = trained_folder(model)
+    if not (own / LOG).is_file():
         return Ending()
-    return ending_of(model, read_log(model), checkpoint_facts(model)["depth"])
+    return ending_of(own, read_log(own), checkpoint_facts(model)["depth"])
 
 
 def checkpoint_facts(model: Path) -> Mapping[str, Any]:
     """Return a checkpoint's own record: kind, shape, re-ranking depth."""
-    return read_json(model / FACTS, what="a checkpoint's facts")
+    return read_json(trained_folder(model) / FACTS, what="a checkpoint's facts")

@@ -25,6 +25,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from positionbias.audit.audit import audit, make_task
+from positionbias.audit.settings import AuditSettings
+from positionbias.audit.systems import System
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
@@ -48,8 +51,10 @@ from positionbias.experiments.artefacts import Artefacts, checkpoint_facts
 from positionbias.experiments.estimate import ModelWork, Work, training
 from positionbias.experiments.sample import drawn_queries
 from positionbias.experiments.step import Step
+from positionbias.experiments.systems import Subject
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
-from positionbias.models.checkpoint import Checkpoint, load_checkpoint
+from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_remedied
+from positionbias.models.remedies import Remedy
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from positionbias.probe.settings import ProbeSettings
@@ -57,7 +62,9 @@ from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import Reranking, TaughtPassages, pick_device
 from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
+from positionbias.results.query_effects import QueryEffects
 from positionbias.results.result import Facts, Result, save_results
+from positionbias.results.select import of_type
 from positionbias.text.overlap import position_only
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.state import unfinished
@@ -242,6 +249,40 @@ class Workspace(Artefacts):
         pairs = queries * (depth or plan.training.most_depth)
         by = ModelWork(plan, counted, passages=min(pairs, len(counted)), pairs=pairs)
         return Work(f"pairs re-ranked by {plan.named}", pairs, by)
+
+    def remedied(self, model: Path, remedy: Remedy) -> Path:
+        """Return the model with a remedy at inference."""
+        place = self.folder / "models" / f"{model.name}-{str(remedy).replace(':', '-')}"
+
+        def make() -> None:
+            base = load_checkpoint(model)
+            found = self._manifest(place, "checkpoint", "debias-model", settings, {"model": model})
+            save_remedied(place, base, remedy, replace(found, name=f"{base.name}, {remedy}"), overwrite=True)
+
+        settings: JsonObject = {"remedy": str(remedy)}
+        if (plan := self._plans.get(model)) is not None:
+            self._plans[place] = plan  # a dry run takes the price of one reading
+        return self.steps.make(f"{self.prefix}remedy-{place.name}", place, settings, {"model": self.scorer(model)}, make)
+
+    def moved(self, subject: Subject, collection: Path, split: str, candidates: Path, settings: AuditSettings) -> Path:
+        """Return the effects of moving answering sentences on a model, by query, as a folder of one Result."""
+        place = self.folder / "moved" / f"{subject.path.name}-on-{split}"
+
+        def make() -> None:
+            task = make_task(Collection(collection), split, read_run(candidates), settings, queries=settings.needles)
+            system = System.of(_at_work(subject.path), subject.system)
+            found = [result for result, _ in of_type(audit(task, [system], settings), QueryEffects)]
+            manifest = self._manifest(place, "results", "audit", record, {"model": subject.path, "collection": collection})
+            save_results(place, found, manifest, overwrite=True)
+
+        record: JsonObject = {"split": split, "queries": settings.needles, "depth": settings.depth, "seed": settings.seed}
+        inputs = {
+            "model": self.scorer(subject.path),
+            "collection": self.checksum(collection),
+            "candidates": self.checksum(candidates),
+        }
+        work = self._reranking(subject.path, collection, split, candidates, settings.depth)
+        return self.steps.make(f"{self.prefix}move-{place.name}", place, record, inputs, make, work=work)
 
     def encoded(self, model: Path, collection: Path) -> Path:
         """Return a model's vectors of every passage; an interrupted run is resumed."""

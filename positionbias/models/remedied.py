@@ -22,7 +22,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.models.protocols import UNKNOWN_ROOM, AnyRanker, SingleVector, TokenReader, token_reader
 from positionbias.models.remedies import Remedy, rotations
 
-__all__ = ["MODEL", "REMEDY", "Remedied", "RemediedEncoder", "copy_model", "remedied", "remedied_checksum"]
+__all__ = ["MODEL", "REMEDY", "Remedied", "RemediedEncoder", "copy_model", "remedied", "remedied_checksum", "trained_folder"]
 
 REMEDY, MODEL = "remedy.json", "model"
 _KIND = "remedied"
@@ -168,6 +168,11 @@ def remedied(base: AnyRanker, remedy: Remedy, shape: JsonObject) -> Remedied | R
 def copy_model(source: Path, folder: Path) -> None:
     """Copy a model's folder to ``folder/model``; links become files, hidden files and caches stay behind."""
     shutil.copytree(source, folder / MODEL, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+
+
+def trained_folder(folder: Path) -> Path:
+    """Return the folder of what was trained: a model with a remedy holds it."""
+    return folder / MODEL if (folder / REMEDY).is_file() else folder
 
 
 def remedied_checksum(model: str, remedy: Remedy) -> str:

@@ -82,17 +82,16 @@ class Remedy:
             )
 
     @staticmethod
-    def of(told: str) -> Remedy:
-        """Read a remedy, as ``str`` writes it: "rotate:4".
+    def of(told: str, others: Sequence[str] = ()) -> Remedy:
+        """Read a remedy, as ``str`` writes it: "rotate:4". ``others`` are what else could have been given, for the error.
 
         Raises:
             SettingError: it is none.
         """
         name, _, number = told.partition(":")
         if not (number.isascii() and number.isdigit() and len(number) <= 3):
-            raise SettingError(
-                f"--remedy: wanted NAME:K with a name of {', '.join(REMEDIES)}; found {told!r}; give for example rotate:4"
-            )
+            wanted = f"NAME:K with a name of {', '.join(REMEDIES)}" + (f", or one of {', '.join(others)}" if others else "")
+            raise SettingError(f"--remedy: wanted {wanted}; found {told!r}; give for example rotate:4")
         return Remedy(name, int(number))
 
     def __str__(self) -> str:

@@ -26,6 +26,7 @@ PAPERS: Mapping[str, str] = {
     "position-bias": "Do re-rankers depend on positions, and does rotation help?",
     "dose": "Does bias grow with the front-loading of training answers?",
     "architecture": "Is rotating the data better than changing the model?",
+    "remedies": "Which remedy lowers the bias, and what does it cost?",
     "transfer": "Does training on rotated passages first help elsewhere?",
     "leakage": "Do leaked training queries change evaluations of models?",
     "contamination": "Do students of a teacher that saw the test look better?",
@@ -33,7 +34,7 @@ PAPERS: Mapping[str, str] = {
     "pooling": "Can collections made by one kind of system judge another?",
 }
 # the folder of a study with another name
-FOLDERS: Mapping[str, str] = dict.fromkeys(("position-bias", "dose", "architecture", "transfer"), "position_bias")
+FOLDERS: Mapping[str, str] = dict.fromkeys(("position-bias", "dose", "architecture", "remedies", "transfer"), "position_bias")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,18 @@ from collections.abc import Mapping
 
 from positionbias.models.shapes import Positions
 
-__all__ = ["ARCHITECTURES", "DOSES", "PAPER", "VARIANTS"]
+__all__ = [
+    "ARCHITECTURES",
+    "AT_INFERENCE",
+    "DOSES",
+    "IN_TRAINING",
+    "MOVED",
+    "NO_REMEDY",
+    "OF_TK",
+    "PAPER",
+    "REMEDIES",
+    "VARIANTS",
+]
 
 PAPER = "Mitigating the Position Bias of Transformer Models in Passage Re-Ranking (ECIR 2021)"
 DOSES = "doses"  # the axis of comparisons of one level's change with another's
@@ -20,3 +31,17 @@ VARIANTS: Mapping[Positions, str] = {  # a model's positions in results
     "none": "no positions",
     "relative": "relative positions",
 }
+REMEDIES = "remedies"  # the axis of comparisons of a remedy with none
+MOVED = "moved sentence, end − front"  # the measure of bias, in deviations of a query's candidates' scores
+NO_REMEDY = "no remedy"
+IN_TRAINING = (  # remedies in data, loss and model
+    "rotated once",
+    "rotated at reading",
+    "shuffled at reading",
+    "weighed by place",
+    "consistent under rotation",
+    "no positions",
+    "relative positions",
+)
+AT_INFERENCE = " at inference"  # ends the name of such a remedy in results
+OF_TK = frozenset({"no positions", "relative positions"})

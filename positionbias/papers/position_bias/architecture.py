@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from positionbias.evaluation.trainings import figures_over
+from positionbias.papers.position_bias import NO_REMEDY
 from positionbias.papers.position_bias.doses import doses_of, similarity_of
 from positionbias.papers.position_bias.trainings import row_notes, training_rows
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
@@ -18,10 +19,13 @@ __all__ = ["architecture_table"]
 def architecture_table(results: Sequence[Result]) -> Table:
     """Return a row per variant and training: effectiveness on both test sets by measure, the change in the first, MATS.
 
-    It covers trainings with a ``facts.variant`` that is not a level (``doses``); there are no rows for fewer than two variants.
+    It covers trainings with a ``facts.variant`` that is neither a level (``doses``) nor a remedy; there are no rows for fewer than two variants.
     """
-    doses = {dose.variant for dose in doses_of(results)}
-    rows = training_rows(results, lambda row: bool(row.facts.variant) and row.facts.variant not in doses and bool(row.changes))
+    others = {dose.variant for dose in doses_of(results)} | {
+        NO_REMEDY,
+        *remedied(results),
+    }
+    rows = training_rows(results, lambda row: bool(row.facts.variant) and row.facts.variant not in others and bool(row.changes))
     variants = distinct(row.facts.variant for row in rows)
     found = [result for result, _ in comparisons(results, "test sets") if result.facts.variant in variants]
     measures = distinct(result.measure for result in found)

@@ -19,6 +19,7 @@ from positionbias.papers.position_bias.changes import (
 from positionbias.papers.position_bias.doses import dose_caption, dose_figure, dose_table, shows_doses
 from positionbias.papers.position_bias.effectiveness import effectiveness_table
 from positionbias.papers.position_bias.published import CELLS, PRETRAINED, published_of
+from positionbias.papers.position_bias.remedy_table import remedy_caption, remedy_figure, remedy_table, shows_remedies
 from positionbias.papers.position_bias.retrieval import retrieval_tables, transfer_tables
 from positionbias.papers.position_bias.tiles import position_tiles
 from positionbias.report.blocks import Block, Drawing, FigureKind, block_of
@@ -36,6 +37,7 @@ CHANGE = FigureKind(
     "x",
 )
 LEVELS = FigureKind(shows_doses, dose_figure, dose_caption, "y")
+FRONT = FigureKind(shows_remedies, remedy_figure, remedy_caption)
 
 
 def _effectiveness(study: Study) -> Block:
@@ -68,6 +70,10 @@ def _doses(study: Study) -> Block:
 
 def _architecture(study: Study) -> Block:
     return block_of(study, tables=[architecture_table(study.results)])
+
+
+def _remedies(study: Study) -> Block:
+    return block_of(study, {"remedies": FRONT}, [remedy_table(study.results)])
 
 
 def _transfer(study: Study) -> Block:
@@ -109,6 +115,14 @@ PART = Part(
             before="baselines",
         ),
         PageSection(
+            "remedies",
+            "Remedies: quality and bias",
+            "The same model with each remedy, in data, loss or model, or at inference. A remedy makes its own manipulation harmless by "
+            "construction, so each is measured by two: rotated passages, and the answering sentence moved from the front to the end.",
+            each(_remedies),
+            before="baselines",
+        ),
+        PageSection(
             "transfer",
             "Trained elsewhere first",
             "Each model was trained on these passages alone, and on another collection's, original or rotated, before. The test is on "
@@ -120,6 +134,6 @@ PART = Part(
     tiles=position_tiles,
     published=published_of,
     figures=("change", "dose"),
-    after_study=("retrieval", "transfer", "doses", "architecture"),
+    after_study=("retrieval", "transfer", "doses", "architecture", "remedies"),
     after_report=("effectiveness", "transfer"),
 )

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from positionbias.audit.settings import AuditSettings
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
@@ -24,8 +25,10 @@ from positionbias.core.settings import (
 from positionbias.experiments.model_options import CANDIDATES, DRAWS, SEEDS
 from positionbias.experiments.model_settings import ModelSettings, with_assignments
 from positionbias.firststage.settings import Bm25Settings
+from positionbias.models.remedies import Remedy
 from positionbias.models.shapes import POSITIONS, Positions
 from positionbias.papers import StudyCommand
+from positionbias.papers.position_bias import IN_TRAINING, OF_TK
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import SEVERAL, AnswerRange, Matching, Selection, Several
 from positionbias.results.result import TEXTS
@@ -40,6 +43,7 @@ __all__ = [
     "DoseSettings",
     "Level",
     "PositionBiasSettings",
+    "RemedySettings",
     "TransferSettings",
 ]
 
@@ -203,6 +207,65 @@ class DoseSettings(PositionBiasSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RemedySettings(PositionBiasSettings):
+    """The same settings, with the remedies to compare: in training by name, at inference as ``models.remedies`` names them.
+
+    ``moved_queries`` of the first test split have their answering sentence moved.
+    """
+
+    remedies: tuple[str, ...] = setting(
+        (*IN_TRAINING, "rotate:4", "rotate-max:4", "segments:3", "segments-max:3"),
+        "A remedy in training, by its name in the report, or at inference, as for posbias debias-model; may be given again.",
+        flags=("--remedy",),
+        metavar="REMEDY",
+        panel=Panel.BASIC,
+        absent="all in training, rotate:4, rotate-max:4, segments:3 and segments-max:3",
+    )
+    moved_queries: int = setting(500, "Test queries whose answering sentence is moved.", least=20, metavar="N")
+
+    def __post_init__(self) -> None:
+        PositionBiasSettings.__post_init__(self)
+        check_once({"--remedy": self.remedies})
+        if self.trainings != TEXTS or self.rotate_at_reading:
+            raise SettingError(
+                "--only, --rotate-at-reading: wanted --remedy, which says what is trained; found one of them; leave it out"
+            )
+        if not self.remedies:
+            raise SettingError("--remedy: wanted at least one; found none; give one, such as rotate:4")
+        _ = self.at_inference  # refuse unknown names before the study begins
+
+    def in_training(self, kind: str) -> tuple[str, ...]:
+        """Return the remedies in training of a kind of model; those in the model's positions are of tk alone."""
+        return tuple(name for name in IN_TRAINING if name in self.remedies and (kind == "tk" or name not in OF_TK))
+
+    @property
+    def at_inference(self) -> tuple[Remedy, ...]:
+        """Return the remedies at inference.
+
+        Raises:
+            SettingError: a name is neither one of these nor one in training.
+        """
+        return tuple(Remedy.of(name, IN_TRAINING) for name in self.remedies if name not in IN_TRAINING)
+
+    @property
+    def audit(self) -> AuditSettings:
+        """Return the settings of moving sentences."""
+        return AuditSettings(
+            measures=self.measures[:1],
+            needles=self.moved_queries,
+            draws=0,
+            segments=0,
+            blind=False,
+            depth=self.depth,
+            seed=self.seed,
+        )
+
+    def record(self) -> JsonObject:
+        """Return the settings for a manifest: JSON-ready."""
+        return {**PositionBiasSettings.record(self), "remedies": list(self.remedies), "moved_queries": self.moved_queries}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ArchitectureSettings(PositionBiasSettings):
     """The same settings for one TK, with its positions, the usual ones first."""
 
@@ -326,6 +389,21 @@ both, and writes results, tables and report.html: effectiveness, changes by rota
 """,
         decided={"positions": "--positions names those that are compared"},
         probe_passages=2_000,
+    ),
+    "remedies": _command(
+        "remedies.run_remedies",
+        RemedySettings,
+        """Which remedy lowers the position bias of models of COLLECTION, and what does it cost?
+
+Trains each model without a remedy and with each in data, loss or model, gives the first each remedy at inference, and measures quality
+on original passages against bias: the change by rotation, and the effect of moving the answering sentence, so that each remedy meets a
+manipulation that it did not use. Writes results, tables and report.html.
+
+    posbias study remedies squad --quick --seeds 1 --seeds 2 --seeds 3 --out squad-remedies
+""",
+        decided={"positions": "a remedy changes them"},
+        probe_passages=2_000,
+        moved_queries=200,
     ),
     "transfer": _command(
         "transfer.run_transfer",

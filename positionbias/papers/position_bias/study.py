@@ -23,6 +23,7 @@ from positionbias.experiments.systems import Subject, SystemRuns, subject_of
 from positionbias.experiments.workspace import Training, Workspace
 from positionbias.models.kinds import has_term_vectors
 from positionbias.models.shapes import TKConfig
+from positionbias.papers.position_bias import AT_INFERENCE
 from positionbias.papers.position_bias.measured import Measured, measure_study
 from positionbias.papers.position_bias.settings import TRAIN, PositionBiasSettings
 from positionbias.planted.generator import PlantedSettings, write_planted
@@ -168,7 +169,7 @@ def tested(
             )
             done = tuple(workspace.reranked(subject.path, text, split, runs[split], on=on) for split in settings.tests)
             systems.append(SystemRuns(subject.system, facts, done))
-            if has_term_vectors(facts.model):
+            if has_term_vectors(facts.model) and not facts.variant.endswith(AT_INFERENCE):
                 amount, seed = settings.probe_passages, settings.seed
                 probes.append(workspace.probed(subject.path, text, on=on, passages=amount, seed=seed, facts=facts))
     candidates = tuple(runs[split] for split in settings.tests)

@@ -1,0 +1,278 @@
+"""Run the study of remedies: what each does to quality on original passages, and to bias.
+
+    for each seed and model: train without a remedy, and with each remedy in data, loss or model → give the first each remedy at inference
+    → re-rank original and rotated test passages → move the answering sentence of test passages (``audit``) → compare each with none
+
+Bias is measured in two ways, as a remedy makes its own manipulation harmless by construction: the change of quality when passages are
+rotated, and the effect of moving the answering sentence, the end less the front. All remedies share candidates, validation and test queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from positionbias.core.collection import Collection
+from positionbias.core.formatting import percent
+from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.over_trainings import BASELINE_FACTS, over_trainings
+from positionbias.experiments.systems import Subject, subject_of, system_name
+from positionbias.experiments.workspace import Training, Workspace
+from positionbias.models.shapes import Positions, TKConfig
+from positionbias.papers.position_bias import AT_INFERENCE, IN_TRAINING, MOVED, NO_REMEDY, REMEDIES
+from positionbias.papers.position_bias.findings import baselines, difference_of, idle_trainings, relative_of, together
+from positionbias.papers.position_bias.measured import Measured, found_first, measure_models
+from positionbias.papers.position_bias.settings import TRAIN, RemedySettings
+from positionbias.papers.position_bias.study import NOTES, Passages, both_texts, candidate_runs, check_splits, tested
+from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import PlaceWeights
+from positionbias.positions.shuffle import SentenceShuffle
+from positionbias.results.payloads import Comparison, Contrast, Finding, PerQuery
+from positionbias.results.query_effects import QueryEffects
+from positionbias.results.result import Facts, Result, load_results
+from positionbias.results.select import of_type
+from positionbias.training.plan import TrainPlan
+
+__all__ = ["run_remedies"]
+
+CONSISTENCY, MOST_WEIGHT = 0.1, 10.0  # of --consistency and --weigh-places [decision]
+
+
+@dataclass(frozen=True, slots=True)
+class _Trained:
+    """A remedy in training: the change of the plan, and whether the passages are rotated once."""
+
+    change: Callable[[TrainPlan], TrainPlan] = lambda plan: plan
+    rotated: bool = False
+
+
+def _positions(name: Positions) -> Callable[[TrainPlan], TrainPlan]:
+    def change(plan: TrainPlan) -> TrainPlan:
+        assert isinstance(plan.model, TKConfig)
+        return replace(plan, model=replace(plan.model, positions=name))
+
+    return change
+
+
+def _seed(plan: TrainPlan) -> int:
+    return plan.training.seed
+
+
+_TRAINED: Mapping[str, _Trained] = dict(
+    zip(
+        IN_TRAINING,
+        (
+            _Trained(rotated=True),
+            _Trained(lambda plan: replace(plan, rotate=Rotation(seed=_seed(plan)))),
+            _Trained(lambda plan: replace(plan, shuffle=SentenceShuffle(seed=_seed(plan)))),
+            _Trained(lambda plan: replace(plan, weigh_places=PlaceWeights(most=MOST_WEIGHT))),
+            _Trained(lambda plan: replace(plan, training=replace(plan.training, consistency=CONSISTENCY))),
+            _Trained(_positions("none")),
+            _Trained(_positions("relative")),
+        ),
+        strict=True,
+    )
+)
+
+
+def run_remedies(collection: Collection, settings: RemedySettings, workspace: Workspace) -> Path:
+    """Run the study on ``collection`` in the workspace; return the folder of its results.
+
+    Raises:
+        InputError: as ``check_splits``.
+    """
+    check_splits(collection, settings)
+    passages = both_texts(workspace, collection, settings)
+    once = workspace.rotated(collection.path, Rotation(words=settings.words, seed=max(settings.draws) + 1))
+    runs = candidate_runs(workspace, collection.path, settings, settings.splits)
+    subjects = list(_subjects(workspace, passages, once, runs, settings))
+    measured = tested(workspace, passages, runs, settings, subjects)
+    moved = _moved(workspace, collection.path, measured, settings)
+    return workspace.results(
+        f"Remedies: {collection.name}",
+        "study remedies",
+        {**settings.record(), "collection": dict(collection.manifest.settings)},
+        {**measured.inputs(), "rotated once": once, **{f"moved {path.name}": path for path in moved}},
+        lambda: measure_remedies(measured, moved, settings),
+        notes=(
+            *NOTES,
+            f"The remedies share everything else. Passages for the remedy “{IN_TRAINING[0]}” are rotated by a draw of their own, which no test has.",
+            f"Consistency has the weight {CONSISTENCY:g}; weights of places are at most {MOST_WEIGHT:g}; neither was tuned.",
+        ),
+        seed=settings.seed,
+    )
+
+
+def _subjects(
+    workspace: Workspace, passages: Passages, once: Path, runs: Mapping[str, Path], settings: RemedySettings
+) -> Iterator[Subject]:
+    """Yield every model, one seed after another, so that an interrupted study has whole comparisons."""
+    for seed in settings.seeds:
+        for model in settings.models:
+            facts = Facts(model=model.kind, training="original", seed=seed, pretrained=model.pretrained)
+            names = [name for name in (NO_REMEDY, *_TRAINED) if name == NO_REMEDY or name in settings.in_training(model.kind)]
+            wanted = [_training(model, name, passages.original, once, runs, seed, settings) for name in names]
+            made = dict(zip(names, workspace.trained_each(wanted), strict=True))
+            for name, path in made.items():
+                yield subject_of(replace(facts, variant=name), path)
+            for remedy in settings.at_inference:
+                path = workspace.remedied(made[NO_REMEDY], remedy)
+                yield subject_of(replace(facts, variant=f"{remedy}{AT_INFERENCE}"), path)
+
+
+def _training(
+    model: ModelSettings,
+    name: str,
+    original: Path,
+    once: Path,
+    runs: Mapping[str, Path],
+    seed: int,
+    settings: RemedySettings,
+) -> Training:
+    plan = model.plan(runs[TRAIN], runs[settings.validation], seed=seed, validation_split=settings.validation)
+    of = _TRAINED.get(name, _Trained())
+    label = name.replace(" ", "-")
+    return Training(f"{model.kind}-{label}-seed-{seed}", once if of.rotated else original, of.change(plan))
+
+
+def _moved(workspace: Workspace, collection: Path, measured: Measured, settings: RemedySettings) -> list[Path]:
+    """Return for each model the effects of moving the answering sentences of the first test split, as a folder of one Result."""
+    split, run = measured.tests[0], measured.candidates[0]
+    return [workspace.moved(one, collection, split, run, settings.audit) for one in measured.subjects]
+
+
+def measure_remedies(measured: Measured, moved: Sequence[Path], settings: RemedySettings) -> list[Result]:
+    """Return the results of each model, the effects of moved sentences, and comparisons of each remedy with none."""
+    results, _ = measure_models(measured, settings)
+    collection = Collection(measured.original)
+    qrels = [qrel for split in measured.tests for qrel in collection.qrels(split)]
+    clusters = clusters_by_passage(qrels, level=settings.test_relevant_from)
+    results += [
+        one
+        for subject, path in zip(measured.subjects, moved, strict=True)
+        for result, effects in of_type(load_results(path), QueryEffects)
+        if (one := _of_moved(result, effects, subject, clusters)) is not None
+    ]
+    headline = next(result for result in results if result.kind == "per_query").measure
+    compared = [one for measure in (headline, MOVED) for one in compared_with_none(results, measure, clusters, settings.seed)]
+    _, spoken = idle_trainings([*results, *compared])
+    repeated = [r for r in spoken if isinstance(r.payload, PerQuery) or any(r is one for one in compared)]
+    found = [*results, *compared, *over_trainings(repeated, clusters=clusters, seed=settings.seed)]
+    return found_first(found, lambda measure: remedy_findings(found, measure), settings.seed)
+
+
+def _of_moved(result: Result, effects: QueryEffects, subject: Subject, clusters: Mapping[str, str]) -> Result | None:
+    """Return each query's effect of moving its sentence to the end less to the front; None where none was moved."""
+    column = effects.moved.get(Contrast.ENDS.value, ())
+    known = {query_id: value for query_id, value in zip(effects.query_ids, column, strict=False) if value is not None}
+    if not known:
+        return None
+    labels = [clusters.get(query_id, query_id) for query_id in known]
+    payload = PerQuery(list(known), list(known.values()), clusters=labels)
+    facts = replace(subject.facts, test="original")
+    mean = sum(known.values()) / len(known)
+    return replace(
+        result, measure=MOVED, system=subject.system, value=mean, count=len(known), payload=payload, facts=facts, interval=None
+    )
+
+
+def compared_with_none(results: Sequence[Result], measure: str, clusters: Mapping[str, str], seed: int) -> list[Result]:
+    """Compare each remedy with the same model and seed without one, on original passages; p-values corrected over the remedies.
+
+    Of moved sentences the sizes are compared: |mean with the remedy| − |mean without| has no value by query, so each query's effect counts with
+    the sign of its system's mean.
+    """
+    rows = {
+        r.facts: r for r in results if isinstance(r.payload, PerQuery) and r.measure == measure and r.facts.test == "original"
+    }
+    families: dict[int | None, list[tuple[Result, Comparison]]] = {}
+    for facts, candidate in rows.items():
+        baseline = rows.get(replace(facts, variant=NO_REMEDY))
+        if facts.variant in ("", NO_REMEDY) or baseline is None:
+            continue
+        comparison = compare(
+            _sized(baseline) if measure == MOVED else _values(baseline),
+            _sized(candidate) if measure == MOVED else _values(candidate),
+            names=[system_name(one.facts) for one in (baseline, candidate)],
+            clusters=clusters,
+            seed=seed,
+            notes={
+                "axis": REMEDIES,
+                "systems": [baseline.system, candidate.system],
+                "test_sets": ["original", "original"],
+                BASELINE_FACTS: asdict(baseline.facts),
+            },
+        )
+        families.setdefault(facts.seed, []).append((candidate, comparison))
+    return [
+        replace(candidate, value=one.difference, interval=one.difference_interval, count=one.noted.queries, payload=one)
+        for family in families.values()
+        for (candidate, _), one in zip(family, adjust([one for _, one in family]), strict=True)
+    ]
+
+
+def _values(result: Result) -> dict[str, float]:
+    assert isinstance(result.payload, PerQuery)
+    return dict(zip(result.payload.query_ids, result.payload.values, strict=True))
+
+
+def _sized(result: Result) -> dict[str, float]:
+    sign = -1.0 if (result.value or 0.0) < 0 else 1.0
+    return {query_id: sign * value for query_id, value in _values(result).items()}
+
+
+def remedy_findings(results: Sequence[Result], measure: str) -> list[Finding]:
+    """Say of each remedy what it does to bias and to quality, or that the data do not decide."""
+    idle, spoken = idle_trainings(results)
+    found = {
+        of: together(spoken, of, REMEDIES, lambda result, comparison: (result.facts.model, result.facts.variant))
+        for of in (measure, MOVED)
+    }
+    sentences = []
+    for key in found[measure]:
+        quality, bias = (difference_of(found[of][key][1]) if key in found[of] else None for of in (measure, MOVED))
+        model, variant = key
+        if quality is None:
+            continue
+        start = f"{model}, {variant}, against {NO_REMEDY}: {measure} on original passages {quality.shown('+.3f')}"
+        if bias is None:
+            sentences.append(Finding(f"{start}.", None))
+            continue
+        text = f"{start}; size of the effect of a moved sentence {bias.shown('+.3f')}"
+        sides = [
+            None if one.interval is None or one.interval.low <= 0 <= one.interval.high else one.value > 0
+            for one in (quality, bias)
+        ]
+        meaning = {
+            (None, None): "these data decide neither",
+            (None, False): "less bias, and no difference in quality that these data show",
+            (False, False): "less bias, at a price in quality",
+            (True, False): "less bias and more quality",
+        }.get((sides[0], sides[1]), "no remedy here: the bias does not fall")
+        sentences.append(Finding(f"{text}: {meaning}.", None if sides[1] is None else not sides[1]))
+    return [*idle, *sentences, _advice(found[measure], found[MOVED], measure), *baselines(results, measure)]
+
+
+def _advice(quality: Mapping, bias: Mapping, measure: str) -> Finding:
+    """Name the remedies that lower the bias without a loss of quality that the data show; intervals must leave out 0."""
+    good = []
+    for key in bias:
+        lower, kept = difference_of(bias[key][1]), difference_of(quality[key][1]) if key in quality else None
+        if lower is None or kept is None or lower.interval is None or kept.interval is None or lower.interval.high >= 0:
+            continue
+        if kept.interval.high >= 0:
+            relative = relative_of(quality[key][1])
+            most = (
+                ""
+                if relative is None or relative.interval is None
+                else f" (at worst {percent(relative.interval.low, sign=True)} {measure})"
+            )
+            good.append(f"{key[0]} with {key[1]}{most}")
+    if good:
+        return Finding(f"Remedies that lower the bias, with no loss of quality shown: {'; '.join(good)}.", True)
+    return Finding(
+        "No remedy is shown to lower the bias without a loss of quality: these data decide nothing, or each has its price.",
+        None,
+    )

@@ -1,0 +1,156 @@
+"""Compare remedies: quality on original passages against two measures of bias, and the price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from positionbias.core.formatting import decimal
+from positionbias.papers.position_bias import AT_INFERENCE, MOVED, NO_REMEDY, REMEDIES
+from positionbias.papers.position_bias.findings import difference_of, together
+from positionbias.papers.position_bias.trainings import TrainingRow, row_notes, training_rows
+from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
+from positionbias.report.drawing import MARKERS, colour_of, new_figure, required
+from positionbias.report.figure import INK, WIDE, styled
+from positionbias.report.table import Column, Table
+from positionbias.results.payloads import Comparison
+from positionbias.results.result import Result
+from positionbias.results.select import distinct, model_name, of_type
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["remedied", "remedy_caption", "remedy_figure", "remedy_table", "shows_remedies"]
+
+
+def remedied(results: Sequence[Result]) -> dict[str, str]:
+    """Return the measures by which remedies were compared with none, by variant, of each the first but moved sentences."""
+    found: dict[str, str] = {}
+    for result, comparison in of_type(results, Comparison):
+        if comparison.noted.axis == REMEDIES and result.measure != MOVED:
+            found.setdefault(result.facts.variant, result.measure)
+    return found
+
+
+def _rows(results: Sequence[Result]) -> list[TrainingRow]:
+    """Return the rows of models with and without remedies, those without first."""
+    variants = {NO_REMEDY, *remedied(results)}
+    rows = training_rows(results, lambda row: row.facts.variant in variants) if len(variants) > 1 else []
+    order = [NO_REMEDY, *distinct(row.facts.variant for row in rows)]
+    models = distinct(model_name(row.facts) for row in rows)
+    return sorted(rows, key=lambda row: (models.index(model_name(row.facts)), order.index(row.facts.variant)))
+
+
+def _measure(results: Sequence[Result]) -> str:
+    return next(iter(remedied(results).values()))
+
+
+def _times_read(variant: str) -> int:
+    """Return how often a passage is read at inference, its parts together as once."""
+    name, _, number = variant.removesuffix(AT_INFERENCE).partition(":")
+    return int(number) if number and name.startswith("rotate") else 1
+
+
+def remedy_table(results: Sequence[Result]) -> Table:
+    """Return a row per model and remedy: quality, its difference to no remedy, both measures of bias, and the price in readings."""
+    rows, cells = _rows(results), []
+    measure = _measure(results) if rows else ""
+    compared = {
+        of: together(results, of, REMEDIES, lambda result, comparison: (result.facts.model, result.facts.variant))
+        for of in (measure, MOVED)
+    }
+    for row in rows:
+        key = (row.facts.model, row.facts.variant)
+        against = [difference_of(compared[of][key][1]) if key in compared[of] else None for of in (measure, MOVED)]
+        cells.append(
+            [
+                text_cell(model_name(row.facts)),
+                text_cell(row.facts.variant),
+                decimal_cell(*row.mean(measure, "original")),
+                *(
+                    decimal_cell(change.value if change else None, change.interval if change else None)
+                    for change in against[:1]
+                ),
+                percent_cell(*row.change(measure, "relative")),
+                decimal_cell(*row.mean(MOVED, "original")),
+                *(
+                    decimal_cell(change.value if change else None, change.interval if change else None)
+                    for change in against[1:]
+                ),
+                count_cell(_times_read(row.facts.variant)),
+                count_cell(len(row.repeats)),
+            ]
+        )
+    columns = [
+        Column("Model", numeric=False),
+        Column("Remedy", numeric=False),
+        Column("original test", measure),
+        Column(f"against {NO_REMEDY}", measure),
+        Column("Change by rotation"),
+        Column("mean", MOVED),
+        Column(f"size against {NO_REMEDY}", MOVED),
+        Column("Times read"),
+        Column("Repeats", wide=True),
+    ]
+    notes = (
+        "Change by rotation = (rotated − original) / original test. Moved sentence: the answering sentence at the end less at the front, in "
+        "deviations of a query's candidates' scores; below 0: the front is preferred. Times read: of a passage at inference.",
+        "Judge a remedy by rotation (rotate:K, rotated, consistent) by the moved sentence, one by shuffling or moving sentences by rotation.",
+        *row_notes(rows, lettered=False),
+    )
+    return Table("remedies", "Remedies: quality and bias", columns, cells, notes, stub=2)
+
+
+def shows_remedies(results: Sequence[Result]) -> bool:
+    """Return True if ``remedy_figure`` has a point besides that without a remedy."""
+    return sum(row.mean(MOVED, "original")[0] is not None for row in _rows(results)) > 1
+
+
+def remedy_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
+    """Draw quality on original passages against the effect of a moved sentence, a point a remedy with both intervals, a panel a model.
+
+    Raises:
+        InputError: no remedy with both figures.
+    """
+    rows = required([row for row in _rows(results) if row.mean(MOVED, "original")[0] is not None], "effects of moved sentences")
+    measure, models = _measure(results), distinct(model_name(row.facts) for row in rows)
+    variants = distinct(row.facts.variant for row in rows)
+    with styled():
+        figure = new_figure(width, 0.4 + 3.2 * len(models))
+        for axes, model in zip(figure.subplots(len(models), 1, squeeze=False).flat, models, strict=True):
+            axes.axvline(0, color=INK.light, linewidth=1, zorder=1)
+            for row in rows:
+                if model_name(row.facts) == model:
+                    _point(axes, row, measure, variants.index(row.facts.variant))
+            axes.set_title(model)
+            axes.set_ylabel(f"{measure}, original passages")
+            axes.set_xlabel("Moved sentence: end − front, deviations")
+        handles, names = axes.get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=3 if width >= WIDE else 2, frameon=False)
+    return figure
+
+
+def _point(axes: object, row: TrainingRow, measure: str, index: int) -> None:
+    (x, across), (y, along) = row.mean(MOVED, "original"), row.mean(measure, "original")
+    if x is None or y is None:
+        return
+    colour = colour_of(index)
+    if across is not None:
+        axes.plot([across.low, across.high], [y, y], color=colour, linewidth=1.2)  # type: ignore[attr-defined]
+    if along is not None:
+        axes.plot([x, x], [along.low, along.high], color=colour, linewidth=1.2)  # type: ignore[attr-defined]
+    marker = MARKERS[index % len(MARKERS)]
+    axes.plot([x], [y], color=colour, marker=marker, markersize=6, linestyle="none", label=row.facts.variant)  # type: ignore[attr-defined]
+
+
+def remedy_caption(results: Sequence[Result]) -> str:
+    """Describe the figure in numbers."""
+    measure = _measure(results)
+    points = "; ".join(
+        f"{model_name(row.facts)}, {row.facts.variant}: {decimal(row.mean(MOVED, 'original')[0])} and {decimal(row.mean(measure, 'original')[0])}"
+        for row in _rows(results)
+    )
+    return (
+        f"Effect of moving the answering sentence from the front to the end (0: none), and {measure} on original passages, by remedy, with 95 % intervals where "
+        f"they exist: {points}."
+    )
