@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from positionbias.evaluation.trainings import figures_over
 from positionbias.papers.position_bias import NO_REMEDY
 from positionbias.papers.position_bias.doses import doses_of, similarity_of
+from positionbias.papers.position_bias.remedy_table import remedied
 from positionbias.papers.position_bias.trainings import row_notes, training_rows
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.table import Column, Table
