@@ -230,8 +230,6 @@ class RemedySettings(PositionBiasSettings):
             raise SettingError(
                 "--only, --rotate-at-reading: wanted --remedy, which says what is trained; found one of them; leave it out"
             )
-        if not self.remedies:
-            raise SettingError("--remedy: wanted at least one; found none; give one, such as rotate:4")
         _ = self.at_inference  # refuse unknown names before the study begins
 
     def in_training(self, kind: str) -> tuple[str, ...]:

@@ -1,0 +1,171 @@
+"""The study of remedies: end to end on a small planted collection, and its comparisons, table and sentences on figures known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.workspace import Workspace
+from positionbias.models.checkpoint import load_checkpoint
+from positionbias.papers.position_bias import IN_TRAINING, MOVED, NO_REMEDY, OF_TK
+from positionbias.papers.position_bias.remedies import compared_with_none, remedy_findings, run_remedies
+from positionbias.papers.position_bias.remedy_table import remedy_figure, remedy_table, shows_remedies
+from positionbias.papers.position_bias.settings import RemedySettings
+from positionbias.report.html import report_tables, write_report
+from positionbias.report.load import load_studies
+from positionbias.results.payloads import Finding, PerQuery
+from positionbias.results.result import Facts, Result, load_results
+from positionbias.results.select import of_type
+from positionbias.training.config import TrainConfig
+
+from ...tiny import TINY, planted
+
+TRAINING = TrainConfig(
+    batch_size=8, max_steps=2, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=10, threads=1
+)
+SETTINGS = RemedySettings(
+    models=(ModelSettings("tk", TINY, TRAINING),),
+    depth=6,
+    train_depth=6,
+    measures=("nDCG@10",),
+    probe_passages=20,
+    moved_queries=20,
+    remedies=(*IN_TRAINING, "rotate:2", "segments-max:2"),
+)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("remedies")
+    collection = planted(folder / "planted")
+    assert run_remedies(collection, SETTINGS, Workspace(folder / "study")) == folder / "study" / "results"
+    told: list[str] = []
+    run_remedies(Collection(folder / "planted"), SETTINGS, Workspace(folder / "study", told.append))
+    assert all(line.endswith("done before") for line in told)
+    return folder / "study"
+
+
+def test_every_remedy_is_trained_or_built_in_tested_and_moved(finished: Path) -> None:
+    results = load_results(finished / "results")
+    variants = [NO_REMEDY, *IN_TRAINING, "rotate:2 at inference", "segments-max:2 at inference"]
+    for measure, tests in (("nDCG@10", {"original", "rotated"}), (MOVED, {"original"})):
+        found = {(r.facts.variant, r.facts.test) for r in results if isinstance(r.payload, PerQuery) and r.measure == measure}
+        assert {pair for pair in found if pair[0]} == {(variant, test) for variant in variants for test in tests}
+    plans = {
+        name: load_checkpoint(finished / "models" / f"tk-{name.replace(' ', '-')}-seed-1").manifest.settings
+        for name in IN_TRAINING
+    }
+    assert plans["rotated at reading"]["rotate"]["seed"] == 1
+    assert plans["shuffled at reading"]["shuffle"] == {"seed": 1}
+    assert plans["weighed by place"]["weigh_places"] == {"most": 10.0, "bins": 10}
+    assert plans["consistent under rotation"]["training"]["consistency"] == 0.1
+    assert [plans[name]["model"]["positions"] for name in sorted(OF_TK)] == ["none", "relative"]
+    assert load_checkpoint(finished / "models" / "tk-no-remedy-seed-1-rotate-2").model.kind == "remedied"
+
+
+def test_its_page_has_the_picture_and_the_table(finished: Path, tmp_path: Path) -> None:
+    text = write_report([finished], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Remedies: quality and bias" in text
+    assert "rotate:2 at inference" in text
+    tables = report_tables(load_studies([finished]))
+    assert len(tables["remedies"].rows) == 10
+    assert "architecture" not in tables  # which compares shapes
+
+
+QUERIES = [f"q{number}" for number in range(200)]
+
+
+def of_system(variant: str, measure: str, values: Sequence[float], seed: int = 1) -> Result:
+    facts = Facts(model="tk", training="original", test="original", seed=seed, variant=variant)
+    mean = float(np.mean(values))
+    return Result(
+        measure, "c", "test", f"tk-original, {variant}", 1, mean, None, len(values), PerQuery(QUERIES, list(values)), facts
+    )
+
+
+def made(quality: Sequence[float], moved: Sequence[float]) -> list[Result]:
+    """A model without a remedy, whose front is preferred by 2 deviations, and one with."""
+    noise = np.random.default_rng(1).normal(0, 0.05, len(QUERIES))
+    results = [
+        of_system(NO_REMEDY, "nDCG@10", (0.8 + noise).tolist()),
+        of_system(NO_REMEDY, MOVED, (-2 + noise).tolist()),
+        of_system("rotate:4 at inference", "nDCG@10", quality),
+        of_system("rotate:4 at inference", MOVED, moved),
+    ]
+    return results + [one for measure in ("nDCG@10", MOVED) for one in compared_with_none(results, measure, {}, 1)]
+
+
+def spread(mean: float, seed: int) -> list[float]:
+    return (mean + np.random.default_rng(seed).normal(0, 0.05, len(QUERIES))).tolist()
+
+
+@pytest.mark.parametrize(
+    ("quality", "moved", "size", "words"),
+    [
+        (0.7, 0.5, -1.5, "less bias, at a price in quality"),  # the other side counts by its size: 0.5 − 2
+        (0.9, -0.5, -1.5, "less bias and more quality"),
+        (0.8, -2.5, 0.5, "no remedy here: the bias does not fall"),
+    ],
+)
+def test_sizes_of_effects_and_sentences(quality: float, moved: float, size: float, words: str) -> None:
+    results = made(spread(quality, 2), spread(moved, 3))
+    by_measure = {r.measure: r.value for r in results if r.kind == "comparison"}
+    assert by_measure["nDCG@10"] == pytest.approx(quality - 0.8, abs=0.02)
+    assert by_measure[MOVED] == pytest.approx(size, abs=0.02)
+    (sentence,) = [f.text for f in remedy_findings(results, "nDCG@10") if f.text.startswith("tk, rotate:4")]
+    assert sentence.endswith(f"{words}.")
+
+
+def test_the_same_values_decide_nothing() -> None:
+    noise = np.random.default_rng(1).normal(0, 0.05, len(QUERIES))
+    results = made((0.8 + noise).tolist(), (-2 + noise).tolist())
+    assert any("these data decide neither" in f.text for f in remedy_findings(results, "nDCG@10"))
+    assert any("No remedy is shown" in f.text for f in remedy_findings(results, "nDCG@10"))
+
+
+def test_advice_names_what_is_shown_alone() -> None:
+    results = made(spread(0.8, 2), spread(-0.1, 3))
+    (advice,) = [f for f in remedy_findings(results, "nDCG@10") if f.text.startswith("Remedies that lower")]
+    assert "tk with rotate:4 at inference" in advice.text
+
+
+def test_table_and_figure() -> None:
+    results = made(spread(0.7, 2), spread(0.5, 3))
+    table = remedy_table(results)
+    assert [[cell.text for cell in row][1] for row in table.rows] == [NO_REMEDY, "rotate:4 at inference"]
+    assert [row[7].text for row in table.rows] == ["1", "4"]
+    assert shows_remedies(results)
+    figure = remedy_figure(results)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [NO_REMEDY, "rotate:4 at inference"]
+
+
+def test_nothing_without_remedies() -> None:
+    assert not remedy_table([]).rows
+    assert not shows_remedies([])
+
+
+def test_findings_are_of_the_results(finished: Path) -> None:
+    assert any(
+        "No remedy is shown" in f.text or "Remedies that lower" in f.text
+        for _, f in of_type(load_results(finished / "results"), Finding)
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"remedies": ("turn",)}, "or one of rotated once"),
+        ({"remedies": ()}, "wanted at least one"),
+        ({"remedies": ("rotate:4", "rotate:4")}, "--remedy"),
+        ({"rotate_at_reading": True}, "wanted --remedy"),
+    ],
+)
+def test_refused(settings: dict, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        RemedySettings(**settings)
