@@ -45,9 +45,9 @@ def rerank(
 ) -> Written:
     """Re-rank the candidates of queries of ``collection``.
 
-    A model that reads both sides apart encodes each distinct passage once, but those that blocks of queries share. Candidates beyond the depth
-    stay behind, in their order. Interrupted, the same command goes on. Each of the --workers loads the model: on a GPU of its own while there are
-    enough, on a CPU with its share of the threads.
+    Queries are scored in blocks. A model that encodes passages alone encodes each once, and a tenth of them again at most where blocks share
+    passages. Candidates beyond the depth stay behind, in their order. Interrupted, the same command goes on. Each of the --workers loads the
+    model: on a GPU of its own while there are enough, on a CPU with its share of the threads.
 
         posbias rerank squad --model tk.ckpt --candidates bm25.run --out tk.run
 
@@ -55,7 +55,7 @@ def rerank(
         The run and a result, whose value is the number of distinct passages that were read.
 
     Raises:
-        SettingError: a GPU that is not there, or a device whose memory does not hold one text.
+        SettingError: a GPU that is not there, a device whose memory does not hold one text, or several processes for an endpoint.
         InputError: no such model, or candidates of other queries or passages than the collection's.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
@@ -76,6 +76,11 @@ def rerank(
         )
     for remark in checkpoint.ending.remarks(reranking.depth):
         say(f"{checkpoint.name}: {remark}")
+    if done.passages and engine.workers > done.blocks:
+        shared = ", as more would encode more than a tenth of the passages again" if done.cached else ""
+        say(
+            f"scored in {done.blocks:,} {'block' if done.blocks == 1 else 'blocks'} of queries{shared}: {done.blocks:,} of the workers had work"
+        )
     for line in _remarks(done):
         say(line)
     hint(

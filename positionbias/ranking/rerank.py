@@ -38,7 +38,7 @@ class Rescored:
 
     ``cached``: each of the ``passages`` was encoded once, plus ``counts.again`` repetitions in all; else each pair was read alone.
     ``room``: the most tokens that the model reads; None if unknown, and then none are counted as cut.
-    ``seconds``: of the scoring; None if an earlier run did a part of it.
+    ``seconds``: of the scoring; None if an earlier run did a part of it. ``blocks``: those that processes could share.
     """
 
     run: Run
@@ -47,6 +47,7 @@ class Rescored:
     room: int | None
     counts: Scored
     seconds: float | None
+    blocks: int = 1
 
     def result(self, collection: str, split: str) -> Result:
         """Return the counts as a Result; its value is the number of distinct passages."""
@@ -191,4 +192,4 @@ def _by_blocks(
         map_shards = scorer.advancing(spread.map_shards if spread else map, sizes)
         counts = keep_scores(scorer, candidates, cut, blocks_of(candidates, cut, texts), folder, map_shards)
     seconds = None if resumed else time.perf_counter() - began
-    return _rescored(checkpoint.model, candidates, counts, name, seconds)
+    return replace(_rescored(checkpoint.model, candidates, counts, name, seconds), blocks=len(cut))
