@@ -26,7 +26,7 @@ from positionbias.core.shard_work import make_shards, resumable_folder
 from positionbias.core.splitter import USUAL_WORDS, splitter_of
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
 from positionbias.dense.settings import ON_DISK
-from positionbias.dense.single_vectors import SingleVectors
+from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
 from positionbias.dense.vectors import ID_COLUMN, IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import Served
@@ -92,7 +92,7 @@ def encode_collection(
         with step(f"encoding by {checkpoint.name}", len(collection), unit="passages") as bar:
             if isinstance(model, Served):
                 model.begin([len(collection)])
-            elsewhere = _Encoder(Elsewhere.of(spread.loading, checkpoint), encoder.config) if spread else None
+            elsewhere = EncoderElsewhere(Elsewhere.of(spread.loading, checkpoint), encoder.config) if spread else None
             writer = _ShardWriter(PerProcess(elsewhere, encoder), collection, on_disk, bar)
             map_shards = spread.map_shards if spread else map
             made = make_shards(_Encoded, writer, shards, lambda index: content / SHARDS / f"{index:05}.npy", map_shards)
@@ -175,17 +175,6 @@ class _IdWriter:
                 ids = self.collection.passage_ids_at(np.arange(first, min(first + _ID_ROWS, rows.last)))
                 file.write_batch(pa.record_batch([pa.array(ids, pa.string())], schema=ID_COLUMN))
         return {}
-
-
-@dataclass(frozen=True, slots=True)
-class _Encoder:
-    """How another process gets the encoder."""
-
-    load: Elsewhere
-    config: RankingConfig
-
-    def __call__(self) -> SingleVectors:
-        return SingleVectors(self.load(), self.config)
 
 
 class _ShardWriter:

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -19,9 +19,8 @@ from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import SILENT, Progress
 from positionbias.core.run import Run
 from positionbias.core.shard_work import MapShards, make_shards
-from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.protocols import AnyRanker, PassageEncoder, Served
-from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.config import Elsewhere, RankingConfig
 from positionbias.ranking.query_blocks import BLOCK_PAIRS, Pairs, query_blocks
 from positionbias.ranking.score import score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored
@@ -64,13 +63,25 @@ def encoded_again(pairs: Pairs, blocks: Iterable[Sequence[str]]) -> float:
     return encodings / max(1, int((last >= 0).sum())) - 1
 
 
+class Carried(dict[str, str]):
+    """Texts by id that travel with a block."""
+
+    def texts(self, passage_ids: Sequence[str]) -> list[str]:
+        """Return these texts."""
+        return [self[passage_id] for passage_id in passage_ids]
+
+
 @dataclass(frozen=True, slots=True)
 class QueryBlock:
-    """Whole queries with their texts and passages. ``seen`` is true for the passages, in order of appearance, that an earlier block has."""
+    """Whole queries with their texts and passages. ``seen`` is true for the passages, in order of appearance, that an earlier block has.
+
+    ``carried`` has the passages' texts by id where they stand in no collection.
+    """
 
     pairs: tuple[tuple[str, list[str]], ...]
     texts: tuple[str, ...]
     seen: np.ndarray
+    carried: Carried | None = None
 
     def __len__(self) -> int:
         return sum(len(passage_ids) for _, passage_ids in self.pairs)
@@ -89,8 +100,10 @@ class QueryBlock:
         return {query_id: text for (query_id, _), text in zip(self.pairs, self.texts, strict=True)}
 
 
-def blocks_of(pairs: Pairs, cut: Iterable[Sequence[str]], texts: Mapping[str, str]) -> Iterator[QueryBlock]:
-    """Yield the blocks of queries that were cut, with the queries' ``texts``."""
+def blocks_of(
+    pairs: Pairs, cut: Iterable[Sequence[str]], texts: Mapping[str, str], carried: PassageTexts | None = None
+) -> Iterator[QueryBlock]:
+    """Yield the blocks of queries that were cut, with the queries' ``texts``, and those of their passages if they are to be ``carried``."""
     seen = np.zeros(len(pairs.passage_ids), bool)
     names = pairs.passage_ids
     for query_ids in cut:
@@ -101,15 +114,35 @@ def blocks_of(pairs: Pairs, cut: Iterable[Sequence[str]], texts: Mapping[str, st
             (query_id, [names[number] for number in numbers.tolist()])
             for query_id, numbers in zip(query_ids, per_query, strict=True)
         )
-        yield QueryBlock(asked, tuple(texts[query_id] for query_id in query_ids), seen[own])
+        ids = [names[number] for number in own.tolist()] if carried is not None else []
+        taken = Carried(zip(ids, carried.texts(ids), strict=True)) if carried is not None else None
+        yield QueryBlock(asked, tuple(texts[query_id] for query_id in query_ids), seen[own], taken)
         seen[own] = True
 
 
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """How another process gets the model."""
+
+    load: Elsewhere
+
+    def __call__(self) -> AnyRanker:
+        return self.load().model
+
+
 class BlockScorer:
-    """A scorer of blocks, in this process or another, which loads the model itself."""
+    """A scorer of blocks, in this process or another, which loads the model itself.
+
+    ``collection`` is None where blocks carry their texts.
+    """
 
     def __init__(
-        self, model: PerProcess[Checkpoint], collection: PassageTexts, config: RankingConfig, name: str, bar: Progress = SILENT
+        self,
+        model: PerProcess[AnyRanker],
+        collection: PassageTexts | None,
+        config: RankingConfig,
+        name: str,
+        bar: Progress = SILENT,
     ) -> None:
         self.model, self.collection, self.config, self.name, self.bar = model, collection, config, name, bar
         self._here = 0  # blocks scored in this process
@@ -119,11 +152,24 @@ class BlockScorer:
 
     def __call__(self, block: QueryBlock) -> Scored:
         run, texts = block.run(self.name), block.texts_by_id()
-        done = score_candidates(
-            self.model().model, self.collection, texts, run, self.config, self.bar, name=self.name, seen=block.seen
-        )
+        passages = self.collection if block.carried is None else block.carried
+        assert passages is not None
+        done = score_candidates(self.model(), passages, texts, run, self.config, self.bar, name=self.name, seen=block.seen)
         self._here += 1
         return done
+
+    @classmethod
+    def of(
+        cls,
+        model: AnyRanker,
+        elsewhere: Elsewhere | None,
+        collection: PassageTexts | None,
+        config: RankingConfig,
+        name: str,
+        bar: Progress,
+    ) -> Self:
+        """Return a scorer with this process's model, which others load as ``elsewhere`` says; None: no other takes part."""
+        return cls(PerProcess(None if elsewhere is None else _Loaded(elsewhere), model), collection, config, name, bar)
 
     def advancing(self, map_shards: MapShards, sizes: Iterable[int]) -> MapShards:
         """Return ``map_shards`` for blocks of so many pairs, which moves the bar for those that this process did not score."""

@@ -14,7 +14,6 @@ from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.ordered_file import resumable_file
-from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import step
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Query
@@ -29,7 +28,7 @@ from positionbias.ranking.scored import PassageTexts, Scored
 from positionbias.results.result import Result
 from positionbias.results.runs import RerankingFigures
 
-__all__ = ["Rescored", "rerank_run", "rescore"]
+__all__ = ["Rescored", "rerank_run", "rescore", "rescore_by_blocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +89,46 @@ def rescore(
     with step(description, candidates.pairs, unit="pairs") as bar:
         counts = score_candidates(model, collection, texts, candidates, settings, bar, name=name)
     return _rescored(model, candidates, counts, name, time.perf_counter() - began)
+
+
+def rescore_by_blocks(
+    checkpoint: Checkpoint,
+    collection: PassageTexts,
+    queries: Sequence[Query],
+    candidates: Run,
+    spread: Spread | None,
+    *,
+    name: str,
+    config: RankingConfig,
+    description: str,
+    folder: Path | None = None,
+    carried: bool = False,
+) -> Rescored:
+    """Score every candidate, as ``rescore``, by blocks of queries, in the processes of ``spread``; the bits are the same for any number.
+
+    ``folder`` (in a ``resumable_folder``) keeps blocks for a later run. Processes read the passages from ``collection``; where it has
+    only this process's own texts, they are ``carried`` there.
+
+    Raises:
+        InputError, SettingError: as ``rescore``.
+    """
+    texts = known_queries(candidates, queries)
+    cut = cut_queries(candidates, checkpoint.model)
+    blocks = blocks_of(candidates, cut, texts, collection if carried else None)
+    sizes = [sum(len(candidates.numbers(query_id)) for query_id in query_ids) for query_ids in cut]
+    elsewhere = Elsewhere.of(spread.loading, checkpoint) if spread else None
+    resumed, began = folder is not None and folder.exists(), time.perf_counter()
+    with step(description, candidates.pairs, unit="pairs") as bar:
+        scorer = BlockScorer.of(checkpoint.model, elsewhere, None if carried else collection, config, name, bar)
+        map_shards = scorer.advancing(spread.map_shards if spread else map, sizes)
+        if folder is not None:
+            counts = keep_scores(scorer, candidates, cut, blocks, folder, map_shards)
+        else:
+            counts = Scored()
+            for done in map_shards(scorer, blocks):
+                counts.add(done)
+    seconds = None if resumed else time.perf_counter() - began
+    return replace(_rescored(checkpoint.model, candidates, counts, name, seconds), blocks=len(cut))
 
 
 def _rescored(model: AnyRanker, candidates: Run, counts: Scored, name: str, seconds: float | None) -> Rescored:
@@ -153,7 +192,17 @@ def rerank_run(
             wanted = run.top(depth)
             config.advise(checkpoint.model, wanted.pairs)
             agreement = int8_agreement(checkpoint.model, collection, queries, wanted, config)
-            done = _by_blocks(checkpoint, collection, queries, wanted, folder / "scores", name, config, spread)
+            done = rescore_by_blocks(
+                checkpoint,
+                collection,
+                queries,
+                wanted,
+                spread,
+                name=name,
+                config=config,
+                description=name,
+                folder=folder / "scores",
+            )
         seconds: JsonObject = {} if done.seconds is None else {"seconds": round(done.seconds, 3)}
         told = provenance(threads=torch.get_num_threads(), device=str(device), **seconds)
         manifest, target = replace(manifest, provenance=told), folder / out.name
@@ -169,27 +218,3 @@ def rerank_run(
         }
         write_manifest(manifest_path(target), replace(manifest, content=content))
     return done
-
-
-def _by_blocks(
-    checkpoint: Checkpoint,
-    collection: Collection,
-    queries: Sequence[Query],
-    candidates: Run,
-    folder: Path,
-    name: str,
-    config: RankingConfig,
-    spread: Spread | None,
-) -> Rescored:
-    """Score every candidate, as ``rescore``, by blocks that are kept in ``folder``."""
-    texts = known_queries(candidates, queries)
-    cut = cut_queries(candidates, checkpoint.model)
-    sizes = [sum(len(candidates.numbers(query_id)) for query_id in query_ids) for query_ids in cut]
-    elsewhere = Elsewhere.of(spread.loading, checkpoint) if spread else None
-    resumed, began = folder.exists(), time.perf_counter()
-    with step(name, candidates.pairs, unit="pairs") as bar:
-        scorer = BlockScorer(PerProcess(elsewhere, checkpoint), collection, config, name, bar)
-        map_shards = scorer.advancing(spread.map_shards if spread else map, sizes)
-        counts = keep_scores(scorer, candidates, cut, blocks_of(candidates, cut, texts), folder, map_shards)
-    seconds = None if resumed else time.perf_counter() - began
-    return replace(_rescored(checkpoint.model, candidates, counts, name, seconds), blocks=len(cut))

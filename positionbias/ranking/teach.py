@@ -21,7 +21,6 @@ from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, group_queries
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref
-from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import step
 from positionbias.core.records import Query, relevant_passages
 from positionbias.core.run import Run, read_run
@@ -104,7 +103,7 @@ def teach(
         step(name, sum(sizes), unit="pairs") as bar,
     ):
         elsewhere = Elsewhere.of(spread.loading, model) if spread else None
-        scorer = _Scorer(PerProcess(elsewhere, model), collection, config, name, bar)
+        scorer = _Scorer.of(model.model, elsewhere, collection, config, name, bar)
         agreement = _agreement(model, collection, asked, cut, config)
         write_teacher_scores(
             folder,
