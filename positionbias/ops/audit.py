@@ -170,6 +170,7 @@ def audit_systems(
 
     A split without answers has no places; how much the order of a passage's text matters is measured instead. A run is measured as it is; a model
     re-ranks the candidates, or with ``retrieve`` ranks the whole collection, once as it is and once for every rotation of its passages. Several are compared.
+    Each of the --workers loads the models that it scores or encodes with.
 
         posbias audit squad --model minilm --out squad-minilm
         posbias audit squad --model minilm --retrieve --vectors squad-vectors --out squad-minilm-retriever
