@@ -109,7 +109,7 @@ class PositionBiasEvaluator(BaseEvaluator):
             by_bm25 if candidates is None else find_run(candidates),
             settings,
             queries=queries,
-            rule=evidence_rule(opened, chooser, settings, computing.config, map),
+            rule=evidence_rule(opened, chooser, settings, computing, map),
         )
         if self._task.evidence.whole:
             do = 'give another split, or AuditSettings(evidence="terms")'

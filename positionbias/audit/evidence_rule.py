@@ -27,7 +27,7 @@ from positionbias.core.seeds import below, drawn_order
 from positionbias.core.shard_work import MapShards
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.positions.locate import Span, TokenisedPassage
-from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.config import RankingConfig, Spread
 from positionbias.results.payloads import Question, Verdict
 from positionbias.results.result import Result
 from positionbias.text.sentences import sentence_spans, sentences
@@ -102,9 +102,14 @@ class _Sentences(dict[str, str]):
         return [self[passage_id] for passage_id in passage_ids]
 
 
-def model_rule(checkpoint: Checkpoint, config: RankingConfig | None = None, name: str = "") -> Rule:
-    """Return the rule by a model, which scores each sentence alone for the query, an encoder by the similarity of their vectors."""
-    from positionbias.ranking.rerank import rescore
+def model_rule(
+    checkpoint: Checkpoint, config: RankingConfig | None = None, name: str = "", spread: Spread | None = None
+) -> Rule:
+    """Return the rule by a model, which scores each sentence alone for the query, an encoder by the similarity of their vectors.
+
+    ``spread`` has other processes score.
+    """
+    from positionbias.ranking.rerank import rescore_by_blocks
 
     def score(asked: Sequence[Asked]) -> list[np.ndarray]:
         ids: dict[str, str] = {}  # by distinct sentence, each read once
@@ -118,8 +123,16 @@ def model_rule(checkpoint: Checkpoint, config: RankingConfig | None = None, name
         queries = [Query(one.query_id, one.query) for one in asked]
         told = "choosing evidence"
         with own_ids({}):
-            run = rescore(
-                checkpoint.model, texts, queries, candidates, name=checkpoint.name, config=config, description=told
+            run = rescore_by_blocks(
+                checkpoint,
+                texts,
+                queries,
+                candidates,
+                spread,
+                name=checkpoint.name,
+                config=config or RankingConfig(),
+                description=told,
+                carried=True,
             ).run
         found = []
         for one in asked:

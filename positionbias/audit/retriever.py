@@ -18,7 +18,7 @@ from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.streamed import StreamedVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.config import Elsewhere, RankingConfig, Spread
 from positionbias.results.audit import RetrievalFigures
 
 __all__ = ["WHOLE", "Retriever", "fitting_vectors"]
@@ -30,7 +30,7 @@ class Retriever:
     """A model that ranks all passages of a collection for its queries, original or changed; each version is encoded once and dropped.
 
     ``vectors`` of the original passages save their encoding; changed ones are then compared in the same precision. ``memory`` in GiB bounds
-    a search. ``encoded`` counts the passages encoded so far; ``empty`` and ``truncated`` count original ones.
+    a search. ``spread`` has other processes encode. ``encoded`` counts the passages encoded so far; ``empty`` and ``truncated`` count original ones.
 
     Raises:
         SettingError: a model without exactly one vector a text, or too little memory for one pass over the passages.
@@ -47,8 +47,11 @@ class Retriever:
         config: RankingConfig | None = None,
         vectors: Vectors | None = None,
         memory: float = MEMORY,
+        spread: Spread | None = None,
     ) -> None:
         self.encoder = SingleVectors(checkpoint, config)
+        self._elsewhere = Elsewhere.of(spread.loading, checkpoint) if spread else None
+        self._map_shards = spread.map_shards if spread else map
         self.collection, self.queries, self.memory, self.vectors = collection, queries, memory, vectors
         self.depth = min(depth, len(collection))
         self.precision: OnDisk = "float32" if vectors is None or vectors.precision == "float32" else "float16"
@@ -81,7 +84,14 @@ class Retriever:
         """
         if texts is None and self.vectors is not None:
             return self._search(name, description, self.vectors)
-        streamed = StreamedVectors(self.encoder, self.collection, texts or self.collection, precision=self.precision)
+        streamed = StreamedVectors(
+            self.encoder,
+            self.collection,
+            texts or self.collection,
+            precision=self.precision,
+            elsewhere=self._elsewhere,
+            map_shards=self._map_shards,
+        )
         run = self._search(name, description, streamed)
         self.encoded += streamed.encoded
         if texts is None:

@@ -20,7 +20,7 @@ from positionbias.core.run import Run
 from positionbias.evaluation.measures import per_query
 from positionbias.models.protocols import AnyRanker
 from positionbias.positions.rotated_texts import RotatedTexts
-from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.config import RankingConfig, Spread
 from positionbias.ranking.scored import PassageTexts
 from positionbias.results.audit import FIRST_STAGE
 from positionbias.results.payloads import Payload
@@ -68,7 +68,7 @@ class System:
     """A run, or a model with its checkpoint, if it has one.
 
     A model re-ranks the task's candidates, or with a ``retriever`` ranks the whole collection. A run may have runs of the same system over
-    ``rotated`` collections.
+    ``rotated`` collections. ``spread`` has other processes score with the model, which needs its checkpoint.
     """
 
     name: str
@@ -78,15 +78,22 @@ class System:
     first_stage: bool = False
     retriever: Retriever | None = None
     rotated: Sequence[RotatedRun] = ()
+    spread: Spread | None = None
 
     @staticmethod
-    def of(checkpoint: Checkpoint, name: str | None = None) -> System:
+    def of(checkpoint: Checkpoint, name: str | None = None, spread: Spread | None = None) -> System:
         """Return a loaded model as a re-ranker, under its own name or another."""
-        return System(name or checkpoint.ended_name, model=checkpoint.model, checkpoint=checkpoint)
+        return System(name or checkpoint.ended_name, model=checkpoint.model, checkpoint=checkpoint, spread=spread)
 
     @staticmethod
     def retrieving(
-        checkpoint: Checkpoint, task: Task, *, depth: int, memory: float = MEMORY, vectors: Vectors | None = None
+        checkpoint: Checkpoint,
+        task: Task,
+        *,
+        depth: int,
+        memory: float = MEMORY,
+        vectors: Vectors | None = None,
+        spread: Spread | None = None,
     ) -> System:
         """Return a loaded model as a retriever over the whole collection, named accordingly.
 
@@ -96,7 +103,14 @@ class System:
         from positionbias.audit.retriever import WHOLE, Retriever
 
         retriever = Retriever(
-            checkpoint, task.collection, task.queries, depth=depth, config=task.config, vectors=vectors, memory=memory
+            checkpoint,
+            task.collection,
+            task.queries,
+            depth=depth,
+            config=task.config,
+            vectors=vectors,
+            memory=memory,
+            spread=spread,
         )
         return System(f"{checkpoint.ended_name}, {WHOLE}", model=checkpoint.model, checkpoint=checkpoint, retriever=retriever)
 
@@ -147,7 +161,7 @@ class System:
         """In int8, say how the model's lists of the candidates agree with float32's; a retriever says it of vectors, when it encodes queries."""
         if self.model is None or self.retriever is not None:
             return
-        from positionbias.ranking.rerank import int8_agreement
+        from positionbias.ranking.score import int8_agreement
 
         task.config.advise(self.model, task.candidates.pairs)
         int8_agreement(self.model, task.collection, task.queries, task.candidates, task.config)
@@ -156,20 +170,36 @@ class System:
         self, task: Task, texts: PassageTexts, candidates: Run, description: str, queries: Sequence[Query] | None = None
     ) -> Run:
         """Return the model's scores of these candidates, read from ``texts``, for the task's queries or others."""
-        from positionbias.ranking.rerank import rescore
+        from positionbias.ranking.rerank import rescore, rescore_by_blocks
 
         assert self.model is not None
-        asked = task.queries if queries is None else queries
+        asked, config = task.queries if queries is None else queries, task.config
         with own_ids({query_id: item.passage_id for query_id, item in task.evidence.by_query.items()}):
-            return rescore(
-                self.model, texts, asked, candidates, name=self.name, config=task.config, description=description
+            if self.spread is None or self.checkpoint is None:
+                return rescore(self.model, texts, asked, candidates, name=self.name, config=config, description=description).run
+            return rescore_by_blocks(
+                self.checkpoint,
+                texts,
+                asked,
+                candidates,
+                self.spread,
+                name=self.name,
+                config=config,
+                description=description,
+                carried=not isinstance(texts, Collection | RotatedTexts),
             ).run
 
 
 def retrievers(
-    checkpoints: Sequence[Checkpoint], task: Task, *, depth: int, memory: float = MEMORY, vectors: Sequence[Vectors] = ()
+    checkpoints: Sequence[Checkpoint],
+    task: Task,
+    *,
+    depth: int,
+    memory: float = MEMORY,
+    vectors: Sequence[Vectors] = (),
+    spreads: Sequence[Spread | None] = (),
 ) -> list[System]:
-    """Return each model as a retriever, with its vectors.
+    """Return each model as a retriever, with its vectors, and if given the processes that encode with it.
 
     Raises:
         InputError, SettingError: as ``fitting_vectors``, or too little memory for one pass over the passages.
@@ -178,8 +208,8 @@ def retrievers(
 
     own = fitting_vectors(checkpoints, task.collection, vectors, depth=depth, config=task.config, memory=memory)
     return [
-        System.retrieving(checkpoint, task, depth=depth, memory=memory, vectors=of)
-        for checkpoint, of in zip(checkpoints, own, strict=True)
+        System.retrieving(checkpoint, task, depth=depth, memory=memory, vectors=of, spread=spread)
+        for checkpoint, of, spread in zip(checkpoints, own, spreads or [None] * len(own), strict=True)
     ]
 
 

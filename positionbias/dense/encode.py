@@ -26,7 +26,7 @@ from positionbias.core.shard_work import make_shards, resumable_folder
 from positionbias.core.splitter import USUAL_WORDS, splitter_of
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
 from positionbias.dense.settings import ON_DISK
-from positionbias.dense.single_vectors import SingleVectors
+from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
 from positionbias.dense.vectors import ID_COLUMN, IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import Served
@@ -56,7 +56,7 @@ def encode_collection(
 
     ``spread`` has other processes encode, which load the model once each. Batches are made of blocks of 2,048 passages in stored order,
     however the collection is sharded. So the bytes depend only on the passages' order, the model, the batches' tokens and the device's
-    arithmetic. On a CPU that may include torch's number of threads; a run with another number starts over.
+    arithmetic. On a CPU that may include torch's number of threads: where it does, a run with another number starts over.
 
     Raises:
         SettingError: a model with several vectors a text or a distance as similarity, an unknown ``on_disk``, or a text that does not
@@ -81,9 +81,8 @@ def encode_collection(
     # rows depend on the order of passages, which a checksum ignores, so the collection must be the same one
     state = file_mark(collection.path / MANIFEST)
     place = str(collection.path.absolute())
-    # the number of threads may change a CPU's order of sums, and so the last bits
-    device = {"device": model.device.type, "threads": torch.get_num_threads() if model.device.type == "cpu" else None}
-    job: JsonObject = {"encode": settings, "inputs": checksums, **device, "collection": place, "state": state}
+    arithmetic = encoder.config.arithmetic(model)
+    job: JsonObject = {"encode": settings, "inputs": checksums, **arithmetic, "collection": place, "state": state}
     shards = [Rows(first, min(first + SHARD_PASSAGES, len(collection))) for first in range(0, len(collection), SHARD_PASSAGES)]
     with resumable_folder(out, job, overwrite=overwrite) as content:
         (content / SHARDS).mkdir(exist_ok=True)
@@ -93,7 +92,7 @@ def encode_collection(
         with step(f"encoding by {checkpoint.name}", len(collection), unit="passages") as bar:
             if isinstance(model, Served):
                 model.begin([len(collection)])
-            elsewhere = _Encoder(Elsewhere.of(spread.loading, checkpoint), encoder.config) if spread else None
+            elsewhere = EncoderElsewhere(Elsewhere.of(spread.loading, checkpoint), encoder.config) if spread else None
             writer = _ShardWriter(PerProcess(elsewhere, encoder), collection, on_disk, bar)
             map_shards = spread.map_shards if spread else map
             made = make_shards(_Encoded, writer, shards, lambda index: content / SHARDS / f"{index:05}.npy", map_shards)
@@ -176,17 +175,6 @@ class _IdWriter:
                 ids = self.collection.passage_ids_at(np.arange(first, min(first + _ID_ROWS, rows.last)))
                 file.write_batch(pa.record_batch([pa.array(ids, pa.string())], schema=ID_COLUMN))
         return {}
-
-
-@dataclass(frozen=True, slots=True)
-class _Encoder:
-    """How another process gets the encoder."""
-
-    load: Elsewhere
-    config: RankingConfig
-
-    def __call__(self) -> SingleVectors:
-        return SingleVectors(self.load(), self.config)
 
 
 class _ShardWriter:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,9 +20,9 @@ from positionbias.models.token_rows import TokenRows
 from positionbias.models.transfer import Fetched
 from positionbias.ranking.agreement import VectorAgreement, drawn_texts, vector_agreement
 from positionbias.ranking.batches import TokenBudget
-from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.config import Elsewhere, RankingConfig
 
-__all__ = ["SingleVectors", "length_one"]
+__all__ = ["EncoderElsewhere", "SingleVectors", "length_one"]
 
 _SIMILARITIES = ("cosine", "dot")
 _Encode = Callable[[Sequence[Any]], tuple[Tensor, Tensor]]
@@ -138,3 +138,14 @@ def length_one(vectors: np.ndarray) -> np.ndarray:
     exact = vectors.astype(np.float64)
     lengths = np.sqrt((exact * exact).sum(axis=1, keepdims=True))
     return np.divide(exact, lengths, out=np.zeros_like(exact), where=lengths > 0).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderElsewhere:
+    """How another process gets the encoder."""
+
+    load: Elsewhere
+    config: RankingConfig
+
+    def __call__(self) -> SingleVectors:
+        return SingleVectors(self.load(), self.config)

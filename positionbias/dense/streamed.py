@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from positionbias.core.collection import Collection
 from positionbias.core.nearest import Block
-from positionbias.dense.passage_blocks import READ_PASSAGES, Rows, RowTexts, encoded_blocks
+from positionbias.core.per_process import PerProcess
+from positionbias.core.shard_work import MapShards
+from positionbias.dense.passage_blocks import READ_PASSAGES, EncodedBlock, Rows, RowTexts, encoded_blocks
 from positionbias.dense.settings import OnDisk
-from positionbias.dense.single_vectors import SingleVectors
-from positionbias.dense.vectors import descending_rows
+from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
+from positionbias.dense.vectors import SHARD_PASSAGES, descending_rows
 from positionbias.models.protocols import Served
+from positionbias.ranking.config import Elsewhere
 
 __all__ = ["StreamedVectors"]
 
@@ -22,13 +26,22 @@ class StreamedVectors:
     """Vectors for a search, without a file; each iteration of ``blocks`` encodes all passages.
 
     ``texts`` are the texts of the rows of ``collection``; ``precision`` is that of the stored vectors compared with.
+    Several processes encode where ``map_shards`` has them, with the model that each loads as ``elsewhere`` says: the bits are the same.
     ``encoded``, ``empty`` and ``truncated`` count the passages so far.
     """
 
     def __init__(
-        self, encoder: SingleVectors, collection: Collection, texts: RowTexts, *, precision: OnDisk = "float32"
+        self,
+        encoder: SingleVectors,
+        collection: Collection,
+        texts: RowTexts,
+        *,
+        precision: OnDisk = "float32",
+        elsewhere: Elsewhere | None = None,
+        map_shards: MapShards = map,
     ) -> None:
         self.encoder, self.collection, self.texts, self.precision = encoder, collection, texts, np.dtype(precision)
+        self._elsewhere, self._map_shards = elsewhere, map_shards
         self.dimension = encoder.model.dimension
         self.encoded = self.empty = self.truncated = 0
 
@@ -56,9 +69,33 @@ class StreamedVectors:
         whole = Rows(0, len(self))
         if isinstance(self.encoder.model, Served):
             self.encoder.model.begin([len(self)])
-        for block in encoded_blocks(self.encoder, self.collection, self.texts, whole, self.precision):
+        for block in self._encoded(whole):
             count = len(block.vectors)
             self.encoded += count
             self.empty += block.empty
             self.truncated += block.truncated
             yield np.arange(block.first, block.first + count), block.vectors
+
+    def _encoded(self, whole: Rows) -> Iterator[EncodedBlock]:
+        if self._map_shards is map:  # one process: texts are read ahead all the way
+            yield from encoded_blocks(self.encoder, self.collection, self.texts, whole, self.precision)
+            return
+        load = None if self._elsewhere is None else EncoderElsewhere(self._elsewhere, self.encoder.config)
+        encode = _Encode(PerProcess(load, self.encoder), self.collection, self.texts, self.precision)
+        # shards of whole blocks change no batch
+        shards = (Rows(first, min(first + SHARD_PASSAGES, whole.last)) for first in range(0, whole.last, SHARD_PASSAGES))
+        for part in self._map_shards(encode, shards):
+            yield from part
+
+
+@dataclass(frozen=True, slots=True)
+class _Encode:
+    """An encoder of one shard, in any process."""
+
+    encoder: PerProcess[SingleVectors]
+    collection: Collection
+    texts: RowTexts
+    precision: np.dtype
+
+    def __call__(self, rows: Rows) -> list[EncodedBlock]:
+        return list(encoded_blocks(self.encoder(), self.collection, self.texts, rows, self.precision))

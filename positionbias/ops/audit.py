@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,9 +28,9 @@ from positionbias.core.places import Place, input_place, model_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.core.splitter import USUAL_WORDS
-from positionbias.engine.choose import Workers
+from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Judgement, Measurements, Read, refuse_outputs, save_if_asked, study_of
-from positionbias.ranking.config import Computing
+from positionbias.ranking.config import Computing, Spread
 
 if TYPE_CHECKING:
     import pandas
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from positionbias.core.run import Run
     from positionbias.core.shard_work import MapShards
     from positionbias.models.checkpoint import Checkpoint
-    from positionbias.ranking.config import RankingConfig
     from positionbias.report.load import Study
     from positionbias.report.table import Table
     from positionbias.results.payloads import Verdict
@@ -164,7 +162,7 @@ def audit_systems(
     audited: Audited = Audited(),
     settings: AuditSettings = AuditSettings(),
     computing: Computing = Computing(),
-    workers: Workers = 1,
+    engine: Engine = Engine(),
     out: SavedTo = None,
     overwrite: Overwrite = False,
 ) -> Audit:
@@ -172,6 +170,7 @@ def audit_systems(
 
     A split without answers has no places; how much the order of a passage's text matters is measured instead. A run is measured as it is; a model
     re-ranks the candidates, or with ``retrieve`` ranks the whole collection, once as it is and once for every rotation of its passages. Several are compared.
+    Each of the --workers loads the models that it scores or encodes with.
 
         posbias audit squad --model minilm --out squad-minilm
         posbias audit squad --model minilm --retrieve --vectors squad-vectors --out squad-minilm-retriever
@@ -195,8 +194,10 @@ def audit_systems(
     from positionbias.audit.sensitivity import LEFT_OUT
 
     refuse_outputs(out, overwrite=overwrite)
-    task, systems, chooser = _opened(collection, runs, audited, settings, computing, workers)
-    results = audit(task, systems, settings, tell=say)
+    gpus = engine.engine == "ray" and bool(audited.models) and computing.pick_device().type == "cuda"
+    with engine.open(gpus=gpus) as map_shards:
+        task, systems, chooser = _opened(collection, runs, audited, settings, computing, map_shards)
+        results = audit(task, systems, settings, tell=say)
     whole = task.evidence.whole
     loaded = [(system, system.checkpoint) for system in systems if system.checkpoint is not None]
     found = Audit(
@@ -219,7 +220,7 @@ def audit_systems(
             *(f"{system.name}: {note}" for system, checkpoint in loaded for note in checkpoint.manifest.notes),
         ),
         packages=("numpy", "torch", USUAL_WORDS),
-        host={"workers": workers},
+        host=engine.host,
         remarks=(f"\n{LEFT_OUT}",) if whole else (),
     )
     save_if_asked(found, out, overwrite=overwrite)
@@ -312,7 +313,7 @@ def check(
         ),
     ] = AuditSettings(),
     computing: Computing = Computing(),
-    workers: Workers = 1,
+    engine: Engine = Engine(),
     files: CheckFiles = CheckFiles(),
 ) -> Checked:
     """Hold each model or run to limits on its position bias: pass, fail or cannot tell.
@@ -357,7 +358,7 @@ def check(
         segments=0,
         blind=False,
     )
-    found = audit_systems(collection, runs, audited=audited, settings=needed, computing=computing, workers=workers)
+    found = audit_systems(collection, runs, audited=audited, settings=needed, computing=computing, engine=engine)
     checks = checks_of(found.results, limits)
     written = {"junit": junit, "summary": summary}
     for name, place in files.places.items():
@@ -373,7 +374,7 @@ def _opened(
     audited: Audited,
     settings: AuditSettings,
     computing: Computing,
-    workers: int,
+    map_shards: MapShards,
 ) -> tuple[Task, list[System], Checkpoint | None]:
     """The task, the systems, the first stage first where it is one that models re-rank or was given, and the model that chooses the evidence."""
     from positionbias.audit.audit import make_task
@@ -382,7 +383,6 @@ def _opened(
     from positionbias.core.collection import find_collection
     from positionbias.core.run import find_run
     from positionbias.dense.vectors import Vectors
-    from positionbias.engine.local import map_shards
 
     _refuse_mismatches(runs, audited, settings)
     found = find_collection(collection)
@@ -398,10 +398,12 @@ def _opened(
 
         fitting_vectors(models, found, vectors, depth=settings.depth, config=config, memory=memory)
     candidates = _candidates(found, loaded, audited, settings)
-    shards = partial(map_shards, workers=workers)
-    rule = evidence_rule(found, chooser, settings, config, shards)
+    spreads = [
+        _spread(one, model, audited.kind, computing, map_shards) for one, model in zip(audited.models, models, strict=True)
+    ]
+    rule = evidence_rule(found, chooser, settings, computing, map_shards)
     task = make_task(
-        found, audited.split, candidates, settings, queries=audited.queries, config=config, map_shards=shards, rule=rule
+        found, audited.split, candidates, settings, queries=audited.queries, config=config, map_shards=map_shards, rule=rule
     )
     rotated = [RotatedRun(find_collection(place), find_run(run)) for place, run in audited.rotated]
     systems = [
@@ -410,9 +412,9 @@ def _opened(
         if not _given_twice(given, audited.candidates)
     ]
     if settings.retrieve:
-        systems += retrievers(models, task, depth=settings.depth, memory=memory, vectors=vectors)
+        systems += retrievers(models, task, depth=settings.depth, memory=memory, vectors=vectors, spreads=spreads)
     else:
-        systems += [System.of(model) for model in models]
+        systems += [System.of(model, spread=spread) for model, spread in zip(models, spreads, strict=True)]
     beside_first_stage = audited.models or audited.candidates is not None
     return task, [System.of_candidates(task), *systems] if beside_first_stage else systems, chooser
 
@@ -440,7 +442,7 @@ def evidence_chooser(
 
 
 def evidence_rule(
-    collection: Collection, chooser: Checkpoint | None, settings: AuditSettings, config: RankingConfig, shards: MapShards
+    collection: Collection, chooser: Checkpoint | None, settings: AuditSettings, computing: Computing, map_shards: MapShards
 ) -> Rule | None:
     """The rule that chooses the evidence; None: the answers are it."""
     from positionbias.audit.evidence_rule import MEASURED, collection_terms, model_rule
@@ -448,8 +450,9 @@ def evidence_rule(
     if chooser is not None:
         # a folder of the same name is not the model whose errors were measured
         other = chooser.name in MEASURED and isinstance(model_place(settings.evidence), Path)
-        return model_rule(chooser, config, f"{chooser.name} ({chooser.manifest.checksum[:8]})" if other else "")
-    return collection_terms(collection, shards) if str(settings.evidence) == TERMS else None
+        name = f"{chooser.name} ({chooser.manifest.checksum[:8]})" if other else ""
+        return model_rule(chooser, computing.config, name, _spread(settings.evidence, chooser, None, computing, map_shards))
+    return collection_terms(collection, map_shards) if str(settings.evidence) == TERMS else None
 
 
 def _evidence(rule: str) -> str:
@@ -484,6 +487,17 @@ def _refuse_mismatches(runs: Sequence[RunLike], audited: Audited, settings: Audi
         raise SettingError("--vectors: wanted --retrieve beside it; found none; a re-ranker encodes its candidates")
     if audited.memory is not None and not settings.retrieve:
         raise SettingError("--memory: wanted --retrieve beside it; found none; leave it out")
+
+
+def _spread(
+    model: ModelLike, opened: Checkpoint, kind: str | None, computing: Computing, map_shards: MapShards
+) -> Spread | None:
+    """Return how other processes compute with a model; None for an object, which is in this one, and an endpoint, which one asks."""
+    from positionbias.models.protocols import Served
+
+    if not isinstance(model, Place) or isinstance(opened.model, Served):
+        return None
+    return Spread(computing.loading(model, kind), map_shards)
 
 
 @models_extra()

@@ -30,3 +30,11 @@ class Scored:
     again: int = 0
     empty_queries: int = 0
     batch_tokens: int | None = None
+
+    def add(self, other: Scored) -> None:
+        """Add the scores and counts of other queries."""
+        self.scores |= other.scores
+        self.truncated += other.truncated
+        self.again += other.again
+        self.empty_queries += other.empty_queries
+        self.batch_tokens = min(filter(None, (self.batch_tokens, other.batch_tokens)), default=None)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from positionbias.core.progress import Progress
 from positionbias.models.protocols import VariantScorer
 from positionbias.ranking.scored import PassageTexts, Scored
 
-__all__ = ["score_variants", "times_read"]
+__all__ = ["score_variants"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +27,34 @@ class VariantTexts:
         return [self.model.variants(text)[self.place] for text in self.source.texts(passage_ids)]
 
 
-def times_read(model: object) -> int:
-    """Return how often each pair is scored: once for each variant, if it has such."""
-    return model.times if isinstance(model, VariantScorer) else 1
+class _Share:
+    """A progress bar for one of ``times`` readings of each pair: a pair counts when it was read so often."""
+
+    def __init__(self, bar: Progress, times: int) -> None:
+        self._bar, self._times, self._read, self._told = bar, times, 0, 0
+
+    def advance(self, amount: int = 1) -> None:
+        self._read += amount
+        done = self._read // self._times
+        self._bar.advance(done - self._told)
+        self._told = done
+
+    def note(self, text: str) -> None:
+        self._bar.note(text)
 
 
-def score_variants(model: VariantScorer, source: PassageTexts, score: Callable[[PassageTexts], Scored]) -> Scored:
+def score_variants(
+    model: VariantScorer, source: PassageTexts, bar: Progress, score: Callable[[PassageTexts, Progress], Scored]
+) -> Scored:
     """Return pooled scores of all candidates; ``score`` scores them once with the model itself, over a source of texts.
 
     Each variant is scored over all candidates in turn, so a listwise scorer sees whole lists. Counts are sums over the variants, but for
     queries without words.
     """
-    done = Scored()
+    done, own = Scored(), _Share(bar, model.times)
     pooled: dict[str, np.ndarray] = {}
     for place in range(model.times):
-        one = score(VariantTexts(source, model, place))
+        one = score(VariantTexts(source, model, place), own)
         for query_id, scores in one.scores.items():
             exact = scores.astype(np.float64)
             if query_id not in pooled:

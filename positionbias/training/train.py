@@ -23,7 +23,7 @@ from positionbias.positions.propensity import PlaceWeighting, place_weights
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import original_collection, sample_passages
-from positionbias.ranking.rerank import known_queries
+from positionbias.ranking.score import known_queries
 from positionbias.results.payloads import TrainingCurve, TrainingNotes
 from positionbias.results.result import Result
 from positionbias.training.batches import TrainingTexts

@@ -124,7 +124,8 @@ def test_a_full_disk(collection, run_path, model, tmp_path):
     done = subprocess.run([sys.executable, "-c", FULL_DISK, *map(str, arguments)], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert f"{place}" in done.stderr
-    assert list(place.iterdir()) == []
+    assert done.stderr.endswith("; what is finished is kept: run the same command again to go on\n")
+    assert [path.name for path in place.iterdir()] == [".tk.run.work"]
 
 
 @pytest.fixture

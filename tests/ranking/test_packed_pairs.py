@@ -122,7 +122,7 @@ def test_memory_that_does_not_suffice_makes_smaller_batches(bert_cat: BertCat, m
 
 def test_blocks_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query_blocks, "BLOCK_PAIRS", 6)
-    sizes = [sum(len(RUN.numbers(query_id)) for query_id in block) for block in query_blocks.query_blocks(RUN, 2)]
+    sizes = [sum(len(RUN.numbers(query_id)) for query_id in block) for block in query_blocks.query_blocks(RUN, first=2)]
     assert sizes == [3, 5, 3 + len(TEXTS)]  # of 3, 3, 2, 3, and all: at least 2, 4, 6
     assert np.sum(sizes) == RUN.pairs
 
