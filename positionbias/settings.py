@@ -58,6 +58,7 @@ from positionbias.papers.position_bias.settings import (
     TransferSettings,
 )
 from positionbias.papers.tripclick.settings import TripClickSettings
+from positionbias.planning.settings import Machines, PlannedWork, RateSource
 from positionbias.planted.settings import PlantedSettings
 from positionbias.pooling.settings import CoverageSettings, PoolSettings, ReliabilitySettings, VerdictSettings
 from positionbias.positions.density import Density
@@ -110,6 +111,7 @@ __all__ = [
     "Level",
     "LexicalSettings",
     "Limits",
+    "Machines",
     "Matching",
     "MaterialSettings",
     "Measuring",
@@ -120,6 +122,7 @@ __all__ = [
     "NearestSettings",
     "PACRRConfig",
     "Placing",
+    "PlannedWork",
     "PlantedSettings",
     "PoolSettings",
     "PoolingSettings",
@@ -127,6 +130,7 @@ __all__ = [
     "ProbeSettings",
     "QuerySets",
     "RankingConfig",
+    "RateSource",
     "RawForm",
     "Reading",
     "ReliabilitySettings",

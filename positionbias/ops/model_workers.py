@@ -19,4 +19,4 @@ __all__ = ["model_workers"]
 def model_workers(engine: Engine, loading: Loading, checkpoint: Checkpoint) -> Iterator[Spread]:
     """Open the engine for shards of work with a model: on Ray each process has a GPU if the model of this process is on one."""
     with engine.open(gpus=checkpoint.model.device.type == "cuda") as map_shards:
-        yield Spread(loading, map_shards)
+        yield Spread(loading, map_shards, engine.workers if engine.address is None else None)

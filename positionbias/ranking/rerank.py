@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import torch
 
 from positionbias.core.collection import Collection
+from positionbias.core.computed import Computed, Spent, Stopwatch
 from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
@@ -26,6 +26,7 @@ from positionbias.ranking.cached import score_cached
 from positionbias.ranking.config import RankingConfig, Reranking
 from positionbias.ranking.pairs import score_by_pair
 from positionbias.ranking.scored import PassageTexts, Scored
+from positionbias.ranking.spent import computed_on
 from positionbias.ranking.texts import score_texts
 from positionbias.results.result import Result
 from positionbias.results.runs import RerankingFigures
@@ -48,7 +49,12 @@ class Rescored:
     cached: bool
     room: int | None
     counts: Scored
-    seconds: float
+    spent: Spent
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds of scoring."""
+        return self.spent.seconds
 
     def result(self, collection: str, split: str) -> Result:
         """Return the counts as a Result; its value is the number of distinct passages."""
@@ -103,20 +109,20 @@ def rescore(
     """
     texts = known_queries(candidates, queries)
     settings = config or RankingConfig()
-    began = time.perf_counter()
+    watch = Stopwatch()
     with step(description, candidates.pairs, unit="pairs") as bar:
         counts = score_candidates(model, collection, texts, candidates, settings, bar, name=name)
-    seconds = time.perf_counter() - began
+    spent = watch.spent()
     run = candidates.rescored(name, counts.scores)
     counts.scores = {}
-    return Rescored(run, len(candidates.passage_ids), isinstance(model, PassageEncoder), known_room(model), counts, seconds)
+    return Rescored(run, len(candidates.passage_ids), isinstance(model, PassageEncoder), known_room(model), counts, spent)
 
 
 def _kept(model: AnyRanker, queries: Sequence[Query], candidates: Run, name: str) -> Rescored:
     """Return the first candidate of each query with its own score, as re-ranking to depth 1 keeps it in place."""
     known_queries(candidates, queries)
     first = Run(name, candidates.top(1).rankings())
-    return Rescored(first, 0, isinstance(model, PassageEncoder), known_room(model), Scored(), 0.0)
+    return Rescored(first, 0, isinstance(model, PassageEncoder), known_room(model), Scored(), Spent())
 
 
 def score_candidates(
@@ -155,6 +161,11 @@ def int8_agreement(
     agreement = list_agreement(expected, found)
     say(agreement.told())
     return agreement
+
+
+def _spent(model: AnyRanker, done: Rescored) -> Computed:
+    encoded = done.passages + done.counts.again if done.cached else 0
+    return computed_on(model.device, done.spent, passages=encoded, pairs=done.run.pairs)
 
 
 def rerank_run(
@@ -205,7 +216,12 @@ def rerank_run(
             inputs=inputs,
             licence=collection.manifest.licence,
             versions=package_versions(*config.packages(model.device)),
-            provenance=provenance(threads=torch.get_num_threads(), device=str(model.device), seconds=round(done.seconds, 3)),
+            provenance=provenance(
+                threads=torch.get_num_threads(),
+                device=str(model.device),
+                seconds=round(done.seconds, 3),
+                **_spent(model, done).facts(),
+            ),
         )
         write_run(partial, apply_depth(run, done.run, depth, name=name), header=reranking.header.lines(manifest))
         content: JsonObject = {

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from positionbias.core.collection import Collection
+from positionbias.core.computed import Stopwatch
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, group_queries
@@ -35,6 +36,7 @@ from positionbias.ranking.agreement import ListAgreement
 from positionbias.ranking.config import Elsewhere, RankingConfig, Spread, TaughtPassages
 from positionbias.ranking.query_blocks import BLOCK_PAIRS
 from positionbias.ranking.rerank import FOUND_BLOCK, int8_agreement, known_queries, score_candidates
+from positionbias.ranking.spent import computed_on
 
 __all__ = ["ENCODER_BLOCK_PAIRS", "teach"]
 
@@ -126,12 +128,13 @@ def teach(
             manifest,
             splits=asked.splits,
             content=lambda: asked.counts,
-            facts=lambda: {
+            facts=lambda spent: {
                 "threads": torch.get_num_threads(),
                 "device": str(model.model.device),
                 "batch_tokens": scorer.batch_tokens,
                 **({} if scorer.agreement is None else {"int8_agreement": asdict(scorer.agreement)}),
                 "seconds": round(time.perf_counter() - began, 3),
+                **computed_on(model.model.device, spent, workers=spread.workers if spread else 1, pairs=asked.total).facts(),
             },
             map_shards=spread.map_shards if spread else map,
         )
@@ -247,12 +250,14 @@ class _Scorer:
 
     def __call__(self, block: _Block) -> ScoredBlock:
         run, texts = self._asked(block)
-        done = score_candidates(self.model().model, self.collection, texts, run, self.config, self.bar, name=self.name)
+        model = self.model().model
+        watch = Stopwatch()
+        done = score_candidates(model, self.collection, texts, run, self.config, self.bar, name=self.name)
         self.blocks += 1
         if done.batch_tokens is not None:
             self.batch_tokens = min(done.batch_tokens, self.batch_tokens or done.batch_tokens)
         counts = {"truncated": done.truncated, "empty_queries": done.empty_queries}
-        return run.rescored(self.name, done.scores).rankings(), counts
+        return ScoredBlock(run.rescored(self.name, done.scores).rankings(), counts, watch.spent())
 
     def _asked(self, block: _Block) -> tuple[Run, dict[str, str]]:
         run = Run(self.name, ((query_id, ids, np.arange(len(ids), 0, -1)) for query_id, ids in block.pairs))
