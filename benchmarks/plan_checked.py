@@ -1,0 +1,213 @@
+"""What ``posbias plan`` says beside what was then measured, and what sharding and Ray cost on one machine.
+
+    python benchmarks/plan_checked.py DATA FOLDER [--small 2000] [--large 16384] [--turns 2]
+
+DATA has ``msmarco_mini`` (passages to encode) and ``squad`` (queries and candidates to re-rank), FOLDER keeps collections and finished runs, so that a
+stopped campaign goes on. MiniLM, two threads in all. Every command is a process of its own; its time includes its start. Configurations of an
+encoding take turns (A B C A B C): the command as it is, two workers of a thread each, and a Ray of one process with both threads.
+
+A plan is made just before the runs that it is about, from the model timed there; the large size also from the manifest of the small one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from measuring import hardware, kept_part, measured, result_place
+
+from positionbias.core.manifest import package_versions, read_manifest
+
+GOAL, OVERHEAD = 0.25, 0.10
+POSBIAS = [sys.executable, "-m", "positionbias"]
+THREADS = {**os.environ, "OMP_NUM_THREADS": "2"}
+CONFIGURATIONS: Mapping[str, tuple[Sequence[str], Mapping[str, str]]] = {
+    "direct": ((), THREADS),
+    "2 workers": (("--workers", "2"), {**os.environ, "OMP_NUM_THREADS": "1"}),
+    "Ray, 1 process": (("--engine", "ray"), THREADS),
+}
+DEPTH, FEW, MANY = 50, 20, 200  # candidates a query, and queries of both re-rankings
+
+
+def posbias(*words: str | Path, environment: Mapping[str, str] = THREADS) -> str:
+    return subprocess.run([*POSBIAS, *map(str, words)], check=True, capture_output=True, text=True, env=environment).stdout
+
+
+def once(place: Path, *words: str | Path) -> Path:
+    if not place.exists():
+        posbias(*words, "--out", place)
+    return place
+
+
+def passages(data: Path, folder: Path, number: int) -> Path:
+    """A collection of MS MARCO's first passages."""
+    source = folder / f"{number}.tsv"
+    with open(data / "msmarco_mini" / "collection.tsv", encoding="utf-8") as lines:
+        source.write_text("".join(islice(lines, number)), "utf-8")
+    (folder / str(number)).mkdir(exist_ok=True)
+    shutil.move(source, folder / str(number) / "collection.tsv")
+    return once(folder / f"msmarco-{number}", "import", "msmarco", folder / str(number))
+
+
+def candidates(data: Path, folder: Path, queries: int) -> tuple[Path, Path]:
+    """SQuAD with so many test queries, and their candidates by BM25."""
+    squad = data / "squad"
+    whole = once(folder / "squad", "import", "squad", "--train", squad / "train44-v1.1.json", "--test", squad / "dev-v1.1.json")
+    some = once(
+        folder / f"squad-{queries}", "select", whole, "--answers-in", "0:1", "--split", "test", "--queries", str(queries)
+    )
+    return some, once(folder / f"squad-{queries}.run", "retrieve", some, "--split", "test", "--depth", str(DEPTH))
+
+
+def run(folder: Path, name: str, command: Sequence[str | Path], environment: Mapping[str, str], out: Path) -> dict[str, Any]:
+    """What a command took, whole and in its work alone; kept under its name."""
+
+    def make() -> Mapping[str, Any]:
+        load = os.getloadavg()[0]
+        took = measured([*POSBIAS, *map(str, command), "--out", str(out), "--overwrite"], environment=environment)
+        own = read_manifest(out).provenance["computed"]
+        return {"took": took.seconds, "processor": took.processor, "peak": took.peak, "own": own, "load": load}
+
+    return kept_part(folder / f"{name}.json", make)
+
+
+def plan(folder: Path, name: str, command: Sequence[str | Path], environment: Mapping[str, str]) -> dict[str, Any]:
+    """The lines of a plan; kept under its name."""
+
+    def make() -> Mapping[str, Any]:
+        load = os.getloadavg()[0]
+        found = json.loads(posbias("plan", *command, "--json", "--quiet", environment=environment))["results"][0]
+        return {"lines": found["payload"]["rows"], "load": load}
+
+    return kept_part(folder / f"{name}.json", make)
+
+
+def row(what: str, planned: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> str:
+    lines = planned["lines"]
+    told, work = lines["time"]["value"], 3_600 * lines["processor-hours"]["value"]
+    took, own = mean(one["took"] for one in runs), mean(one["own"]["spent"]["processor"] for one in runs)
+    loads = f"{planned['load']:.1f}; {', '.join(f'{one["load"]:.1f}' for one in runs)}"
+    ratios = [
+        f"{told / took:.2f}{'' if abs(told / took - 1) <= GOAL else ' (missed)'}",
+        f"{work / own:.2f}{'' if abs(work / own - 1) <= GOAL else ' (missed)'}",
+    ]
+    return f"| {what} | {told:.0f} | {took:.0f} | {ratios[0]} | {work:.1f} | {own:.1f} | {ratios[1]} | {loads} |"
+
+
+def encodings(data: Path, folder: Path, sizes: Sequence[int], turns: int) -> tuple[list[str], list[str]]:
+    """The rows of planned and measured encodings, and of what configurations cost."""
+    checked, costs = [], []
+    runs: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    plans = {}
+    for size in sizes:
+        place = passages(data, folder, size)
+        for name in ("direct", "2 workers"):
+            flags, environment = CONFIGURATIONS[name]
+            sample = ["encode", "--model", "minilm", "--texts", place, *flags]
+            plans[size, name, "model timed here"] = plan(folder, f"plan {size} {name}", sample, THREADS)
+            if size != sizes[0]:
+                before = ["encode", "--model", "minilm", "--texts", place, "--measured", folder / f"vectors-{sizes[0]}-{name}"]
+                plans[size, name, f"manifest of {sizes[0]:,}"] = plan(
+                    folder, f"again {size} {name}", [*before, *flags], THREADS
+                )
+        for turn in range(1 if size == sizes[0] else turns):
+            for name, (flags, environment) in CONFIGURATIONS.items():
+                if size == sizes[0] and name.startswith("Ray"):
+                    continue
+                command = ["encode", place, "--model", "minilm", *flags]
+                out = folder / f"vectors-{size}-{name}"
+                runs.setdefault((size, name), []).append(run(folder, f"{size} {name} {turn}", command, environment, out))
+    checked = [row(f"encode {size:,}, {name}, {of}", one, runs[size, name]) for (size, name, of), one in plans.items()]
+    for (size, name), found in runs.items():
+        base = runs[size, "direct"]
+        cells = [mean(one["took"] for one in found), mean(one["processor"] for one in found)]
+        cells += [mean(one["own"]["spent"]["processor"] for one in found)]
+        ratio = cells[1] / mean(one["processor"] for one in base)
+        own = cells[2] / mean(one["own"]["spent"]["processor"] for one in base)
+        peak = max(one["own"]["spent"]["memory"] for one in found) / 1e6
+        loads = ", ".join(f"{one['load']:.1f}" for one in found)
+        costs.append(
+            f"| {size:,} | {name} | {len(found)} | {cells[0]:.0f} | {cells[1]:.1f} | {ratio - 1:+.0%} | {cells[2]:.1f} | {own - 1:+.0%} | {peak:,.0f} | {loads} |"
+        )
+    return checked, costs
+
+
+def rerankings(data: Path, folder: Path) -> list[str]:
+    """The rows of planned and measured re-rankings."""
+    checked = []
+    for queries in (FEW, MANY):
+        place, found = candidates(data, folder, queries)
+        size = ["--texts", place, "--queries", str(queries), "--depth", str(DEPTH), "--model", "minilm"]
+        planned = {"model timed here": plan(folder, f"plan rerank {queries}", ["rerank", *size], THREADS)}
+        if queries != FEW:
+            before = [*size, "--measured", folder / f"reranked-{FEW}.run"]
+            planned[f"manifest of {FEW * DEPTH:,}"] = plan(folder, f"again rerank {queries}", ["rerank", *before], THREADS)
+        command = ["rerank", place, "--model", "minilm", "--candidates", found]
+        one = run(folder, f"rerank {queries}", command, THREADS, folder / f"reranked-{queries}.run")
+        checked += [row(f"rerank {queries * DEPTH:,} pairs, {of}", told, [one]) for of, told in planned.items()]
+    return checked
+
+
+def table(checked: Sequence[str], costs: Sequence[str], arguments: argparse.Namespace) -> str:
+    versions = ", ".join(f"{name} {found}" for name, found in package_versions("torch", "ray").items())
+    head = "| step | planned s | measured s | ratio | planned processor s | measured processor s | ratio | load |"
+    other = "| passages | configuration | runs | s | processor s | beside direct | of these in the work | beside direct | peak MB of a process | load |"
+    return f"""# A plan and what was then measured; the cost of sharding and of Ray
+
+{hardware()}; {versions}. MiniLM in float32, two threads in all; MS MARCO's first {arguments.small:,} and {arguments.large:,} passages, and SQuAD's
+test questions with {DEPTH} candidates each by BM25.
+
+    python benchmarks/plan_checked.py $POSBIAS_DATA FOLDER --small {arguments.small} --large {arguments.large} --turns {arguments.turns}
+
+Other processes used the machine, as the loads show (processes that wanted one of the {os.cpu_count()} cores, when the plan and when the runs began), so seconds on the
+clock follow them; those of processors are of the work alone and depend on them less. A plan holds for the load at which it was made. The goal is
+{GOAL:.0%}.
+
+## Planned and measured
+
+{head}
+|---|{"---:|" * 6}---|
+{chr(10).join(checked)}
+
+## What sharding and Ray cost
+
+Seconds of the processor are those of all processes of a command: with their start, and in the work alone, as the manifest has it. The goal is {OVERHEAD:.0%} beside
+the direct command.
+
+{other}
+|---:|---|{"---:|" * 7}---|
+{chr(10).join(costs)}
+"""
+
+
+def main(arguments: argparse.Namespace) -> None:
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    began = time.time()
+    parts: Sequence[Callable[[], Any]] = (
+        lambda: rerankings(arguments.data, arguments.folder),
+        lambda: encodings(arguments.data, arguments.folder, (arguments.small, arguments.large), arguments.turns),
+    )
+    reranked, (encoded, costs) = (part() for part in parts)
+    place = result_place("plan_checked")
+    place.write_text(table([*encoded, *reranked], costs, arguments), "utf-8")
+    print(f"{place}, after {time.time() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--small", type=int, default=2_000)
+    parser.add_argument("--large", type=int, default=16_384)
+    parser.add_argument("--turns", type=int, default=2)
+    main(parser.parse_args())
