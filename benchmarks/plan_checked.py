@@ -92,11 +92,15 @@ def plan(folder: Path, name: str, command: Sequence[str | Path], environment: Ma
     return kept_part(folder / f"{name}.json", make)
 
 
+def told_load(one: Mapping[str, Any]) -> str:
+    return f"{one['load']:.1f}"
+
+
 def row(what: str, planned: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> str:
     lines = planned["lines"]
     told, work = lines["time"]["value"], 3_600 * lines["processor-hours"]["value"]
     took, own = mean(one["took"] for one in runs), mean(one["own"]["spent"]["processor"] for one in runs)
-    loads = f"{planned['load']:.1f}; {', '.join(f'{one["load"]:.1f}' for one in runs)}"
+    loads = f"{planned['load']:.1f}; {', '.join(told_load(one) for one in runs)}"
     ratios = [
         f"{told / took:.2f}{'' if abs(told / took - 1) <= GOAL else ' (missed)'}",
         f"{work / own:.2f}{'' if abs(work / own - 1) <= GOAL else ' (missed)'}",
@@ -135,7 +139,7 @@ def encodings(data: Path, folder: Path, sizes: Sequence[int], turns: int) -> tup
         ratio = cells[1] / mean(one["processor"] for one in base)
         own = cells[2] / mean(one["own"]["spent"]["processor"] for one in base)
         peak = max(one["own"]["spent"]["memory"] for one in found) / 1e6
-        loads = ", ".join(f"{one['load']:.1f}" for one in found)
+        loads = ", ".join(map(told_load, found))
         costs.append(
             f"| {size:,} | {name} | {len(found)} | {cells[0]:.0f} | {cells[1]:.1f} | {ratio - 1:+.0%} | {cells[2]:.1f} | {own - 1:+.0%} | {peak:,.0f} | {loads} |"
         )
