@@ -1,6 +1,6 @@
 """What ``posbias plan`` says beside what was then measured, and what sharding and Ray cost on one machine.
 
-    python benchmarks/plan_checked.py DATA FOLDER [--small 2000] [--large 16384] [--turns 2]
+    python benchmarks/plan_checked.py DATA FOLDER [--small 1000] [--large 9000] [--turns 2]
 
 DATA has ``msmarco_mini`` (passages to encode) and ``squad`` (queries and candidates to re-rank), FOLDER keeps collections and finished runs, so that a
 stopped campaign goes on. MiniLM, two threads in all. Every command is a process of its own; its time includes its start. Configurations of an
@@ -211,7 +211,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--small", type=int, default=2_000)
-    parser.add_argument("--large", type=int, default=16_384)
+    parser.add_argument("--small", type=int, default=1_000)
+    parser.add_argument("--large", type=int, default=9_000)
     parser.add_argument("--turns", type=int, default=2)
     main(parser.parse_args())

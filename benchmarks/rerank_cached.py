@@ -38,7 +38,8 @@ from positionbias.models.shapes import BertDotConfig, TKConfig
 from positionbias.models.tk import TK
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.pairs import score_by_pair
-from positionbias.ranking.rerank import known_queries, rescore
+from positionbias.ranking.rerank import rescore
+from positionbias.ranking.score import known_queries
 from positionbias.text.vocabulary import Vocabulary, count_words
 
 

@@ -147,7 +147,7 @@ class System:
         """In int8, say how the model's lists of the candidates agree with float32's; a retriever says it of vectors, when it encodes queries."""
         if self.model is None or self.retriever is not None:
             return
-        from positionbias.ranking.rerank import int8_agreement
+        from positionbias.ranking.score import int8_agreement
 
         task.config.advise(self.model, task.candidates.pairs)
         int8_agreement(self.model, task.collection, task.queries, task.candidates, task.config)

@@ -33,7 +33,7 @@ from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import Served
 from positionbias.ranking.agreement import SAMPLE, VectorAgreement
 from positionbias.ranking.config import Elsewhere, RankingConfig, Spread
-from positionbias.ranking.spent import computed_on
+from positionbias.ranking.spent import computed_on, shared_by
 
 __all__ = ["encode_collection"]
 
@@ -58,7 +58,7 @@ def encode_collection(
 
     ``spread`` has other processes encode, which load the model once each. Batches are made of blocks of 2,048 passages in stored order,
     however the collection is sharded. So the bytes depend only on the passages' order, the model, the batches' tokens and the device's
-    arithmetic. On a CPU that may include torch's number of threads; a run with another number starts over.
+    arithmetic. On a CPU that may include torch's number of threads: where it does, a run with another number starts over.
 
     Raises:
         SettingError: a model with several vectors a text or a distance as similarity, an unknown ``on_disk``, or a text that does not
@@ -83,9 +83,8 @@ def encode_collection(
     # rows depend on the order of passages, which a checksum ignores, so the collection must be the same one
     state = file_mark(collection.path / MANIFEST)
     place = str(collection.path.absolute())
-    # the number of threads may change a CPU's order of sums, and so the last bits
-    device = {"device": model.device.type, "threads": torch.get_num_threads() if model.device.type == "cpu" else None}
-    job: JsonObject = {"encode": settings, "inputs": checksums, **device, "collection": place, "state": state}
+    arithmetic = encoder.config.arithmetic(model)
+    job: JsonObject = {"encode": settings, "inputs": checksums, **arithmetic, "collection": place, "state": state}
     shards = [Rows(first, min(first + SHARD_PASSAGES, len(collection))) for first in range(0, len(collection), SHARD_PASSAGES)]
     with resumable_folder(out, job, overwrite=overwrite) as content:
         (content / SHARDS).mkdir(exist_ok=True)
@@ -164,7 +163,7 @@ def _spent(encoder: SingleVectors, shards: Sequence[_Encoded], spread: Spread | 
     return computed_on(
         encoder.model.device,
         Spent.of(shard.spent for shard in shards),
-        workers=spread.workers and min(spread.workers, len(shards)) if spread else 1,  # one shard alone has all threads
+        workers=shared_by(spread, len(shards)),
         passages=sum(shard.passages for shard in shards),
     )
 

@@ -221,7 +221,8 @@ class _Sets:
     def of_model(self, name: Place, role: str) -> Measured:
         """Measure a model's order of both splits' candidates, down to the depth that it was tuned to where it was."""
         from positionbias.evaluation.depth import apply_depth
-        from positionbias.ranking.rerank import int8_agreement, rescore
+        from positionbias.ranking.rerank import rescore
+        from positionbias.ranking.score import int8_agreement
 
         checkpoint = self.computing.load(name, self.kind)
         self.inputs.append(Read(role, checkpoint.path, checkpoint.manifest.checksum))

@@ -160,7 +160,7 @@ def _planned(asked: _Asked) -> Result:
     vector = dimension * (2.0 if asked.on_disk == "float16" else 4.0)
     alone = isinstance(checkpoint.model, PassageEncoder) if checkpoint else bool(rate and rate.passage)
     blocks = blocks_of(
-        step, asked.passages, asked.work.queries or 0.0, asked.depth, alone=alone, workers=asked.machines.processes
+        step, asked.passages, asked.work.queries or 0.0, asked.depth, alone=alone, gpu=asked.machines.gpus is not None
     )
     passes = _passes(asked, dimension) if step == "retrieve" else 1
     sizes = sizes_of(step, blocks, passages=asked.passages, pairs=asked.pairs, text=stored.text, vector=vector, passes=passes)

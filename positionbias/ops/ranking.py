@@ -10,7 +10,9 @@ from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
+from positionbias.engine.choose import Engine
 from positionbias.models.kinds import READ_AS
+from positionbias.ops.model_workers import model_workers
 from positionbias.ops.outcome import Written
 from positionbias.ranking.config import Computing, Reranking
 
@@ -37,12 +39,15 @@ def rerank(
     candidates: Annotated[Place, Setting("The run to re-rank.", metavar="RUN", place="read")],
     reranking: Reranking = Reranking(),
     computing: Computing = Computing(),
+    engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Written:
     """Re-rank the candidates of queries of ``collection``.
 
-    A model that reads both sides apart encodes each distinct passage once. Candidates beyond the depth stay behind, in their order.
+    Queries are scored in blocks. A model that encodes passages alone encodes each once, and a tenth of them again at most where blocks share
+    passages. Candidates beyond the depth stay behind, in their order. Interrupted, the same command goes on. Each of the --workers loads the
+    model: on a GPU of its own while there are enough, on a CPU with its share of the threads.
 
         posbias rerank squad --model tk.ckpt --candidates bm25.run --out tk.run
 
@@ -50,7 +55,7 @@ def rerank(
         The run and a result, whose value is the number of distinct passages that were read.
 
     Raises:
-        SettingError: a GPU that is not there, or a device whose memory does not hold one text.
+        SettingError: a GPU that is not there, a device whose memory does not hold one text, or several processes for an endpoint.
         InputError: no such model, or candidates of other queries or passages than the collection's.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
@@ -62,13 +67,20 @@ def rerank(
     from positionbias.core.collection import find_collection
     from positionbias.ranking.rerank import rerank_run
 
-    checkpoint = computing.load(model, kind)
-    opened, place = find_collection(collection), output_place(out)
-    done = rerank_run(
-        checkpoint, opened, input_place(candidates), place, reranking, config=computing.config, overwrite=overwrite
-    )
+    loading = computing.loading(model, kind)
+    checkpoint = loading()
+    opened, place, run = find_collection(collection), output_place(out), input_place(candidates)
+    with model_workers(engine, loading, checkpoint) as spread:
+        done = rerank_run(
+            checkpoint, opened, run, place, reranking, config=computing.config, overwrite=overwrite, spread=spread
+        )
     for remark in checkpoint.ending.remarks(reranking.depth):
         say(f"{checkpoint.name}: {remark}")
+    if done.passages and engine.workers > done.blocks:
+        shared = ", as more would encode more than a tenth of the passages again" if done.cached else ""
+        say(
+            f"scored in {done.blocks:,} {'block' if done.blocks == 1 else 'blocks'} of queries{shared}: {done.blocks:,} of the workers had work"
+        )
     for line in _remarks(done):
         say(line)
     hint(
@@ -82,13 +94,13 @@ def _remarks(done: Rescored) -> Iterator[str]:
     pairs, counts = done.run.pairs, done.counts
     if not done.passages:
         return
-    rate = f"{pairs / max(1e-9, done.seconds):,.0f} pairs/s"
+    rate = "" if done.seconds is None else f": {pairs / max(1e-9, done.seconds):,.0f} pairs/s"
     if done.cached:
         times = f"with {counts.again:,} encodings beyond one each" if counts.again else "each encoded once"
-        yield f"{pairs:,} pairs of {done.passages:,} passages, {times}: {rate}"
+        yield f"{pairs:,} pairs of {done.passages:,} passages, {times}{rate}"
         what, of = "passages", done.passages
     else:
-        yield f"{pairs:,} pairs, each read for itself, of {done.passages:,} passages: {rate}"
+        yield f"{pairs:,} pairs, each read for itself, of {done.passages:,} passages{rate}"
         what, of = "pairs", pairs
     if done.room is not None:
         yield f"{counts.truncated / max(1, of):.1%} of the {what} fill the limit of {done.room} tokens, and may go on behind it"

@@ -15,8 +15,9 @@ from positionbias.planning.settings import Machines, StepName
 
 __all__ = ["Alone", "Blocks", "Sizes", "Times", "blocks_of", "distinct_passages", "longest", "sizes_of", "times_of"]
 
+# of ``dense.vectors`` and ``ranking.blocks``, which load torch; a test holds them to those
 SHARD_PASSAGES = 8_192
-PAIRS_A_BLOCK, ENCODER_PAIRS_A_BLOCK = 16_384, 1 << 20
+BLOCK_PAIRS, GPU_BLOCK_PAIRS, MOST_PAIRS, MOST_AGAIN = 16_384, 1 << 16, 1 << 24, 0.1
 ID_BYTES, RUN_LINE, SCORED_PAIR = (
     4,
     40,
@@ -98,25 +99,33 @@ def distinct_passages(passages: float, pairs: float) -> float:
     return min(pairs, -passages * math.expm1(-pairs / passages))
 
 
-def blocks_of(step: StepName, passages: float, queries: float, depth: int, *, alone: bool, workers: int) -> Blocks:
-    """Return a step's work in the blocks that workers share.
+def blocks_of(step: StepName, passages: float, queries: float, depth: int, *, alone: bool, gpu: bool) -> Blocks:
+    """Return a step's work in the blocks that workers share, cut as ``dense.encode`` and ``ranking.blocks`` cut it.
 
-    ``alone``: the model encodes passages alone, so each is encoded once a block. One worker re-ranks all pairs in one block.
+    ``alone``: the model encodes passages alone, each once a block, and blocks double until they share few passages.
     """
     if step in ("encode", "retrieve"):
-        each = (lambda n: (n, 0.0, 0.0)) if step == "encode" else (lambda n: (0.0, 0.0, n * queries))
         full, rest = divmod(passages, SHARD_PASSAGES)
-        return Blocks(int(full), each(SHARD_PASSAGES), each(rest))
-    pairs = queries * min(depth, passages)
-    size = ENCODER_PAIRS_A_BLOCK if alone else PAIRS_A_BLOCK
-    if step == "rerank" and workers == 1:
-        size = math.ceil(pairs)
+        if step == "encode":
+            return Blocks(int(full), (SHARD_PASSAGES, 0.0, 0.0), (rest, 0.0, 0.0))
+        return Blocks(int(full), (0.0, 0.0, SHARD_PASSAGES * queries), (0.0, 0.0, rest * queries))
+    pairs = queries * depth
+    size = GPU_BLOCK_PAIRS if gpu else BLOCK_PAIRS
+    while alone and size < min(pairs, MOST_PAIRS) and _again(passages, pairs, size) > MOST_AGAIN:
+        size *= 2
     full, rest = divmod(pairs, size)
+    return Blocks(int(full), _scored(passages, size, alone=alone), _scored(passages, rest, alone=alone))
 
-    def scored(number: float) -> tuple[float, float, float]:
-        return (distinct_passages(passages, number) if alone and number else 0.0), number, 0.0
 
-    return Blocks(int(full), scored(size), scored(rest))
+def _scored(passages: float, pairs: float, *, alone: bool) -> tuple[float, float, float]:
+    return (distinct_passages(passages, pairs) if alone else 0.0), pairs, 0.0
+
+
+def _again(passages: float, pairs: float, size: int) -> float:
+    """Return the encodings of passages that an earlier block has too, as a share of the distinct passages."""
+    full, rest = divmod(pairs, size)
+    encodings = full * distinct_passages(passages, size) + distinct_passages(passages, rest)
+    return encodings / distinct_passages(passages, pairs) - 1
 
 
 def longest(blocks: Blocks, full: float, rest: float, workers: int) -> float:

@@ -31,7 +31,7 @@ from positionbias.models.protocols import PassageEncoder, Served
 from positionbias.planning.rates import Rate
 from positionbias.planning.settings import StepName
 from positionbias.ranking.config import RankingConfig
-from positionbias.ranking.rerank import score_candidates
+from positionbias.ranking.score import score_candidates
 from positionbias.ranking.spent import hardware_of
 
 __all__ = ["Sample", "invented_texts", "written_at", "texts_of"]

@@ -42,9 +42,11 @@ def score_cached(
     candidates: Run,
     config: RankingConfig,
     bar: Progress,
+    seen: np.ndarray | None = None,
 ) -> Scored:
     """Score all candidates. ``texts`` are the queries' texts by id; the progress bar counts pairs.
 
+    ``seen`` is true for the passages ``(candidates.passage_ids,)`` that were encoded before: they count as encoded again, not as cut.
     If the queries' vectors exceed 512 MB, queries come in blocks; a passage is then encoded once per block with queries of its own.
 
     Raises:
@@ -54,7 +56,7 @@ def score_cached(
     done = Scored()
     packed = packed_vectors(model, config.dtype(model.device))
     budget = TokenBudget(config.tokens(model.device))
-    seen = np.zeros(len(candidates.passage_ids), dtype=bool)
+    seen = np.zeros(len(candidates.passage_ids), dtype=bool) if seen is None else seen.copy()
     with config.autocast(model.device):
         for queries in _query_blocks(model, texts, budget, done):
             pairs = _pairs(candidates, queries.query_ids)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     import torch
 
+    from positionbias.core.json_text import JsonObject
     from positionbias.core.shard_work import MapShards
     from positionbias.models.checkpoint import Checkpoint
 
@@ -122,6 +123,20 @@ class RankingConfig:
                 "float32, so that scores are the same on every machine; here --precision bfloat16 takes about 0.6 of the time"
             )
 
+    def arithmetic(self, model: Any) -> JsonObject:
+        """Return what the last bits of scores depend on beside the model, the texts and the precision."""
+        return {"batch_tokens": self.tokens(model.device), "device": model.device.type, "threads": self.fixed_threads(model)}
+
+    def fixed_threads(self, model: Any) -> int | None:
+        """Return the number of this process's threads; None where it changes no bit: on a GPU, or of texts that threads divide whole."""
+        import torch
+
+        from positionbias.models.packed import is_packable
+
+        # packed texts are divided among threads as whole texts; OpenVINO divides products
+        divides = is_packable(model) and str(self.dtype(model.device)) != "torch.bfloat16"
+        return None if divides or model.device.type != "cpu" else torch.get_num_threads()
+
     def packages(self, device: torch.device) -> tuple[str, ...]:
         """Return the packages that compute on this device, for a manifest's versions."""
         halved = device.type == "cpu" and str(self.dtype(device)) == "torch.bfloat16"
@@ -211,15 +226,8 @@ class Elsewhere:
 
     @classmethod
     def of(cls, loading: Loading, checkpoint: Checkpoint) -> Elsewhere:
-        import torch
-
-        from positionbias.models.packed import is_packable
-
-        device = checkpoint.model.device
-        # packed texts are divided among threads as whole texts; OpenVINO divides products
-        divides = is_packable(checkpoint.model) and str(loading.computing.config.dtype(device)) != "torch.bfloat16"
-        threads = None if divides or device.type != "cpu" else torch.get_num_threads()
-        return cls(loading, checkpoint.manifest.checksum, device.type, threads)
+        threads = loading.computing.config.fixed_threads(checkpoint.model)
+        return cls(loading, checkpoint.manifest.checksum, checkpoint.model.device.type, threads)
 
     def __call__(self) -> Checkpoint:
         """Load it.
@@ -295,7 +303,7 @@ class TaughtPassages:
         None,
         "Pairs scored and saved together; an interruption loses at most these.",
         least=1,
-        absent="16384, or 1048576 for a model that encodes passages alone",
+        absent="16384 on a CPU, 65536 on a GPU, more where blocks would encode passages again, all of an endpoint",
         panel=Panel.ADVANCED,
     )
 

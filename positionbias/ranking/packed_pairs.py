@@ -97,7 +97,7 @@ def _finish(done: Scored, block: _Block, order: np.ndarray, fetched: Fetched) ->
 
 def _blocks(packed: PackedPairs, passages: _Passages, texts: Mapping[str, str], candidates: Run) -> Iterator[_Block]:
     """Yield blocks of whole queries as tokens; a passage is read once, as long as memory holds it."""
-    for query_ids in query_blocks(candidates, _FIRST_PAIRS):
+    for query_ids in query_blocks(candidates, first=_FIRST_PAIRS):
         per_query = [candidates.numbers(query_id) for query_id in query_ids]
         counts = [len(numbers) for numbers in per_query]
         distinct, places = np.unique(np.concatenate(per_query), return_inverse=True)

@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from positionbias.core.run import Run
 from positionbias.ranking.scored import PassageTexts
 
-__all__ = ["BLOCK_PAIRS", "distinct_texts", "query_blocks"]
+__all__ = ["BLOCK_PAIRS", "Pairs", "distinct_texts", "query_blocks"]
 
 BLOCK_PAIRS = 16_384
 
 
-def query_blocks(candidates: Run, first: int | None = None) -> Iterator[list[str]]:
-    """Yield the query ids in the run's order, in blocks of about ``BLOCK_PAIRS`` candidates.
+class Pairs(Protocol):
+    """Queries in order, and each one's distinct passages as int numbers into ``passage_ids``, such as a Run."""
 
-    With ``first`` the first block has about so many, and each next twice as many up to ``BLOCK_PAIRS``.
+    @property
+    def passage_ids(self) -> list[str]: ...
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def numbers(self, query_id: str) -> np.ndarray: ...
+
+
+def query_blocks(candidates: Pairs, most: int | None = None, first: int | None = None) -> Iterator[list[str]]:
+    """Yield the query ids in order, in blocks of about ``most`` candidates (default: ``BLOCK_PAIRS``).
+
+    With ``first`` the first block has about so many, and each next twice as many up to ``most``.
     """
     held: list[str] = []
     count = 0
-    size = BLOCK_PAIRS if first is None else min(first, BLOCK_PAIRS)
+    most = BLOCK_PAIRS if most is None else most
+    size = most if first is None else min(first, most)
     for query_id in candidates:
         held.append(query_id)
         count += len(candidates.numbers(query_id))
         if count >= size:
             yield held
-            held, count, size = [], 0, min(2 * size, BLOCK_PAIRS)
+            held, count, size = [], 0, min(2 * size, most)
     if held:
         yield held
 

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
 
 from positionbias.core.collection import Collection
-from positionbias.core.computed import Computed, Spent, Stopwatch
-from positionbias.core.errors import InputError
+from positionbias.core.computed import Computed
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
-from positionbias.core.progress import Progress, say, step
-from positionbias.core.publish import atomic_file, refuse_existing
+from positionbias.core.ordered_file import resumable_file
+from positionbias.core.per_process import PerProcess
+from positionbias.core.progress import step
+from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Query
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.protocols import AnyRanker, PassageEncoder, Ranker, Served, known_room
-from positionbias.ranking.agreement import ListAgreement, drawn_lists, list_agreement
-from positionbias.ranking.cached import score_cached
-from positionbias.ranking.config import RankingConfig, Reranking
-from positionbias.ranking.pairs import score_by_pair
+from positionbias.models.protocols import AnyRanker, PassageEncoder, known_room
+from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_queries, keep_scores
+from positionbias.ranking.config import Elsewhere, RankingConfig, Reranking, Spread
+from positionbias.ranking.score import check_passages, int8_agreement, known_queries, score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored
-from positionbias.ranking.spent import computed_on
-from positionbias.ranking.texts import score_texts
+from positionbias.ranking.spent import computed_on, shared_by
 from positionbias.results.result import Result
 from positionbias.results.runs import RerankingFigures
 
-__all__ = ["Rescored", "int8_agreement", "known_queries", "rerank_run", "rescore", "score_candidates"]
-
-FOUND_BLOCK = 1 << 16  # passages looked up at once
+__all__ = ["Rescored", "rerank_run", "rescore"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +40,7 @@ class Rescored:
 
     ``cached``: each of the ``passages`` was encoded once, plus ``counts.again`` repetitions in all; else each pair was read alone.
     ``room``: the most tokens that the model reads; None if unknown, and then none are counted as cut.
+    ``seconds``: of the scoring; None if an earlier run did a part of it. ``blocks``: those that processes could share.
     """
 
     run: Run
@@ -49,12 +48,8 @@ class Rescored:
     cached: bool
     room: int | None
     counts: Scored
-    spent: Spent
-
-    @property
-    def seconds(self) -> float:
-        """Return the seconds of scoring."""
-        return self.spent.seconds
+    seconds: float | None
+    blocks: int = 1
 
     def result(self, collection: str, split: str) -> Result:
         """Return the counts as a Result; its value is the number of distinct passages."""
@@ -70,22 +65,6 @@ class Rescored:
         )
         value = float(self.passages)
         return Result("re-ranking", collection, split, self.run.name, None, value, None, len(self.run), figures)
-
-
-def known_queries(run: Run, queries: Sequence[Query]) -> dict[str, str]:
-    """Return the text of each query in the run, in the run's order.
-
-    Raises:
-        InputError: the run names a query that is not in the split.
-    """
-    texts = {query.query_id: query.text for query in queries}
-    unknown = [query_id for query_id in run if query_id not in texts]
-    if unknown:
-        raise InputError(
-            f"run {run.name!r}: wanted queries of the split; found {len(unknown):,} unknown, the first {unknown[0]!r}; "
-            "check --split and that the run belongs to this collection"
-        )
-    return {query_id: texts[query_id] for query_id in run}
 
 
 def rescore(
@@ -109,63 +88,23 @@ def rescore(
     """
     texts = known_queries(candidates, queries)
     settings = config or RankingConfig()
-    watch = Stopwatch()
+    began = time.perf_counter()
     with step(description, candidates.pairs, unit="pairs") as bar:
         counts = score_candidates(model, collection, texts, candidates, settings, bar, name=name)
-    spent = watch.spent()
+    return _rescored(model, candidates, counts, name, time.perf_counter() - began)
+
+
+def _rescored(model: AnyRanker, candidates: Run, counts: Scored, name: str, seconds: float | None) -> Rescored:
     run = candidates.rescored(name, counts.scores)
     counts.scores = {}
-    return Rescored(run, len(candidates.passage_ids), isinstance(model, PassageEncoder), known_room(model), counts, spent)
+    return Rescored(run, len(candidates.passage_ids), isinstance(model, PassageEncoder), known_room(model), counts, seconds)
 
 
 def _kept(model: AnyRanker, queries: Sequence[Query], candidates: Run, name: str) -> Rescored:
     """Return the first candidate of each query with its own score, as re-ranking to depth 1 keeps it in place."""
     known_queries(candidates, queries)
     first = Run(name, candidates.top(1).rankings())
-    return Rescored(first, 0, isinstance(model, PassageEncoder), known_room(model), Scored(), Spent())
-
-
-def score_candidates(
-    model: AnyRanker,
-    collection: PassageTexts,
-    texts: Mapping[str, str],
-    candidates: Run,
-    config: RankingConfig,
-    bar: Progress,
-    *,
-    name: str,
-) -> Scored:
-    """Score all candidates as ``rescore``; ``texts`` are the queries' texts by id."""
-    if isinstance(model, Served):
-        encoded = [len(texts) + len(candidates.passage_ids)]
-        model.begin(encoded if isinstance(model, PassageEncoder) else [len(candidates.numbers(query_id)) for query_id in texts])
-    if isinstance(model, PassageEncoder):
-        return score_cached(model, collection, texts, candidates, config, bar)
-    if isinstance(model, Ranker):
-        return score_by_pair(model, collection, texts, candidates, config, bar)
-    return score_texts(model, collection, texts, candidates, config, bar, name=name)
-
-
-def int8_agreement(
-    model: AnyRanker, collection: PassageTexts, queries: Sequence[Query], candidates: Run, config: RankingConfig
-) -> ListAgreement | None:
-    """Score a drawn part of the candidates in int8 and in float32, and say how the lists agree; None in other precisions, or without lists."""
-    if not config.rounds(model.device) or not len(lists := drawn_lists(candidates)):
-        return None
-    texts = known_queries(lists, queries)
-    with step("int8 beside float32", 2 * lists.pairs, unit="pairs") as bar:
-        found, expected = (
-            score_candidates(model, collection, texts, lists, one, bar, name=candidates.name).scores
-            for one in (config, replace(config, precision="float32"))
-        )
-    agreement = list_agreement(expected, found)
-    say(agreement.told())
-    return agreement
-
-
-def _spent(model: AnyRanker, done: Rescored) -> Computed:
-    encoded = done.passages + done.counts.again if done.cached else 0
-    return computed_on(model.device, done.spent, passages=encoded, pairs=done.run.pairs)
+    return Rescored(first, 0, isinstance(model, PassageEncoder), known_room(model), Scored(), 0.0)
 
 
 def rerank_run(
@@ -177,55 +116,54 @@ def rerank_run(
     *,
     config: RankingConfig | None = None,
     overwrite: bool = False,
+    spread: Spread | None = None,
 ) -> Rescored:
-    """Re-rank the run at ``candidates`` and write the new one with its manifest.
+    """Re-rank the run at ``candidates`` and write the new one with its manifest; a killed run's finished blocks of queries are kept.
 
     The default depth is the checkpoint's tuned one, or all candidates if it has none. Candidates below that depth keep their
-    place and are not scored; at depth 1 none are, and all keep their order.
+    place and are not scored; at depth 1 none are, and all keep their order. ``spread`` has other processes score, which load the model
+    once each; the bytes are the same.
 
     Raises:
         InputError: a candidate, at any depth, names an unknown passage or query.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
+        StorageError: the file system refused; finished blocks are kept.
     """
     reranking, config, run = reranking or Reranking(), config or RankingConfig(), read_run(candidates)
     depth = next(given for given in (reranking.depth, checkpoint.depth, max(1, run.depth)) if given is not None)
-    name = reranking.name or checkpoint.name
-    model = checkpoint.model
+    name, device = reranking.name or checkpoint.name, checkpoint.model.device
     refuse_existing(out, overwrite=overwrite, folder=False)
-    for start in range(0, len(run.passage_ids), FOUND_BLOCK):
-        collection.rows(run.passage_ids[start : start + FOUND_BLOCK])
+    check_passages(collection, run.passage_ids)
     queries = collection.queries(reranking.split)
-    agreement = None
-    if depth == 1:
-        done = _kept(model, queries, run, name)
-    else:
-        wanted = run.top(depth)
-        config.advise(model, wanted.pairs)
-        agreement = int8_agreement(model, collection, queries, wanted, config)
-        done = rescore(model, collection, queries, wanted, name=name, config=config, description=name)
-    with atomic_file(out, overwrite=overwrite) as partial:
-        checksums = (checkpoint.manifest.checksum, collection.checksum, sha256_file(candidates))
-        places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates))
-        inputs = tuple(input_ref(role, path, c, artefact=out) for (role, path), c in zip(places, checksums, strict=True))
-        precision = str(config.dtype(model.device)).removeprefix("torch.")
-        manifest = Manifest(
-            kind="run",
-            name=name,
-            command="rerank",
-            settings={"split": reranking.split, "depth": depth, "precision": precision},
-            inputs=inputs,
-            licence=collection.manifest.licence,
-            versions=package_versions(*config.packages(model.device)),
-            provenance=provenance(
-                threads=torch.get_num_threads(),
-                device=str(model.device),
-                seconds=round(done.seconds, 3),
-                **_spent(model, done).facts(),
-            ),
+    checksums = (checkpoint.manifest.checksum, collection.checksum, sha256_file(candidates))
+    places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates))
+    manifest = Manifest(
+        kind="run",
+        name=name,
+        command="rerank",
+        settings={"split": reranking.split, "depth": depth, "precision": str(config.dtype(device)).removeprefix("torch.")},
+        inputs=tuple(input_ref(role, path, c, artefact=out) for (role, path), c in zip(places, checksums, strict=True)),
+        licence=collection.manifest.licence,
+        versions=package_versions(*config.packages(device)),
+    )
+    job: JsonObject = {"rerank": name, **manifest.settings, "inputs": checksums, **config.arithmetic(checkpoint.model)}
+    with resumable_file(out, job, overwrite=overwrite) as folder:
+        agreement = None
+        if depth == 1:
+            done = _kept(checkpoint.model, queries, run, name)
+        else:
+            wanted = run.top(depth)
+            config.advise(checkpoint.model, wanted.pairs)
+            agreement = int8_agreement(checkpoint.model, collection, queries, wanted, config)
+            done = _by_blocks(checkpoint, collection, queries, wanted, folder / "scores", name, config, spread)
+        seconds: JsonObject = {} if done.seconds is None else {"seconds": round(done.seconds, 3)}
+        told = provenance(
+            threads=torch.get_num_threads(), device=str(device), **seconds, **_spent(checkpoint.model, done, spread).facts()
         )
-        write_run(partial, apply_depth(run, done.run, depth, name=name), header=reranking.header.lines(manifest))
+        manifest, target = replace(manifest, provenance=told), folder / out.name
+        write_run(target, apply_depth(run, done.run, depth, name=name), header=reranking.header.lines(manifest))
         content: JsonObject = {
-            "checksum": sha256_file(partial),
+            "checksum": sha256_file(target),
             "pairs": done.run.pairs,
             "passages": done.passages,
             "ending": asdict(checkpoint.ending),
@@ -233,5 +171,36 @@ def rerank_run(
             "empty_queries": done.counts.empty_queries,
             **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
         }
-        write_manifest(manifest_path(partial), replace(manifest, content=content))
+        write_manifest(manifest_path(target), replace(manifest, content=content))
     return done
+
+
+def _spent(model: AnyRanker, done: Rescored, spread: Spread | None) -> Computed:
+    """Return what was computed, over all runs that scored the blocks."""
+    encoded = done.passages + done.counts.again if done.cached else 0
+    workers = shared_by(spread, done.blocks)
+    return computed_on(model.device, done.counts.spent, workers=workers, passages=encoded, pairs=done.run.pairs)
+
+
+def _by_blocks(
+    checkpoint: Checkpoint,
+    collection: Collection,
+    queries: Sequence[Query],
+    candidates: Run,
+    folder: Path,
+    name: str,
+    config: RankingConfig,
+    spread: Spread | None,
+) -> Rescored:
+    """Score every candidate, as ``rescore``, by blocks that are kept in ``folder``."""
+    texts = known_queries(candidates, queries)
+    cut = cut_queries(candidates, checkpoint.model)
+    sizes = [sum(len(candidates.numbers(query_id)) for query_id in query_ids) for query_ids in cut]
+    elsewhere = Elsewhere.of(spread.loading, checkpoint) if spread else None
+    resumed, began = folder.exists(), time.perf_counter()
+    with step(name, candidates.pairs, unit="pairs") as bar:
+        scorer = BlockScorer(PerProcess(elsewhere, checkpoint), collection, config, name, bar)
+        map_shards = scorer.advancing(spread.map_shards if spread else map, sizes)
+        counts = keep_scores(scorer, candidates, cut, blocks_of(candidates, cut, texts), folder, map_shards)
+    seconds = None if resumed else time.perf_counter() - began
+    return replace(_rescored(checkpoint.model, candidates, counts, name, seconds), blocks=len(cut))

@@ -8,8 +8,9 @@ import torch
 
 from positionbias.core.computed import Computed, Spent
 from positionbias.core.system import processor_names
+from positionbias.ranking.config import Spread
 
-__all__ = ["computed_on", "hardware_of"]
+__all__ = ["computed_on", "hardware_of", "shared_by"]
 
 
 def hardware_of(device: torch.device) -> str:
@@ -17,6 +18,13 @@ def hardware_of(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return next(processor_names(), platform.processor() or platform.machine())
+
+
+def shared_by(spread: Spread | None, blocks: int) -> int | None:
+    """Return how many processes shared a machine for so many blocks, None if unknown; one block alone stays in the command's own process."""
+    if spread is None or blocks < 2:
+        return 1
+    return spread.workers and min(spread.workers, blocks)
 
 
 def computed_on(

@@ -20,7 +20,7 @@ from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_che
 from positionbias.models.kinds import begins_with, has_term_vectors
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import original_collection, sample_passages
-from positionbias.ranking.rerank import known_queries
+from positionbias.ranking.score import known_queries
 from positionbias.results.payloads import TrainingCurve, TrainingNotes
 from positionbias.results.result import Result
 from positionbias.training.batches import TrainingTexts

@@ -397,6 +397,27 @@ def test_vectors_have_the_same_bytes_on_every_engine(
         assert files_of(encode_collection(checkpoint, original, tmp_path / "shared", spread=spread).path) == wanted
 
 
+@pytest.mark.parametrize("gpus", [False, True])
+def test_a_re_ranked_run_has_the_same_bytes_on_every_engine(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpus: bool
+) -> None:
+    from positionbias.ranking import blocks
+    from positionbias.ranking.config import Computing, Spread
+    from positionbias.ranking.rerank import rerank_run
+    from tests.dense.conftest import saved_dot
+    from tests.tiny import candidates, planted
+
+    monkeypatch.setattr(blocks, "BLOCK_PAIRS", 20)
+    monkeypatch.setattr(blocks, "MOST_AGAIN", 9.0)
+    collection, checkpoint = planted(tmp_path / "planted"), saved_dot(tmp_path / "dot")
+    run = candidates(collection, tmp_path)["test"]
+    again = rerank_run(checkpoint, collection, run, tmp_path / "alone.run").counts.again
+    with open_engine("ray", 1, cluster.address, gpus=gpus) as map_shards:
+        spread = Spread(Computing().loading(checkpoint.path), map_shards)
+        assert rerank_run(checkpoint, collection, run, tmp_path / "shared.run", spread=spread).counts.again == again > 0
+    assert (tmp_path / "shared.run").read_bytes() == (tmp_path / "alone.run").read_bytes()
+
+
 def assert_within(seconds: float, holds: Callable[[], bool]) -> None:
     end = time.monotonic() + seconds
     while not holds():

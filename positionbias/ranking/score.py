@@ -1,0 +1,93 @@
+"""Score the candidates of queries with any kind of model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
+from positionbias.core.progress import Progress, say, step
+from positionbias.core.records import Query
+from positionbias.core.run import Run
+from positionbias.models.protocols import AnyRanker, PassageEncoder, Ranker, Served
+from positionbias.ranking.agreement import ListAgreement, drawn_lists, list_agreement
+from positionbias.ranking.cached import score_cached
+from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.pairs import score_by_pair
+from positionbias.ranking.scored import PassageTexts, Scored
+from positionbias.ranking.texts import score_texts
+
+__all__ = ["check_passages", "int8_agreement", "known_queries", "score_candidates"]
+
+_FOUND_BLOCK = 1 << 16  # passages looked up at once
+
+
+def check_passages(collection: Collection, passage_ids: Sequence[str]) -> None:
+    """Check that the collection has all of these passages.
+
+    Raises:
+        InputError: it has not; one is named.
+    """
+    for start in range(0, len(passage_ids), _FOUND_BLOCK):
+        collection.rows(passage_ids[start : start + _FOUND_BLOCK])
+
+
+def known_queries(run: Run, queries: Sequence[Query]) -> dict[str, str]:
+    """Return the text of each query in the run, in the run's order.
+
+    Raises:
+        InputError: the run names a query that is not in the split.
+    """
+    texts = {query.query_id: query.text for query in queries}
+    unknown = [query_id for query_id in run if query_id not in texts]
+    if unknown:
+        raise InputError(
+            f"run {run.name!r}: wanted queries of the split; found {len(unknown):,} unknown, the first {unknown[0]!r}; "
+            "check --split and that the run belongs to this collection"
+        )
+    return {query_id: texts[query_id] for query_id in run}
+
+
+def score_candidates(
+    model: AnyRanker,
+    collection: PassageTexts,
+    texts: Mapping[str, str],
+    candidates: Run,
+    config: RankingConfig,
+    bar: Progress,
+    *,
+    name: str,
+    seen: np.ndarray | None = None,
+) -> Scored:
+    """Score all candidates as ``rescore``; ``texts`` are the queries' texts by id.
+
+    ``seen`` is true for the passages ``(candidates.passage_ids,)`` that were encoded and counted before.
+    """
+    if isinstance(model, Served):
+        encoded = [len(texts) + len(candidates.passage_ids)]
+        model.begin(encoded if isinstance(model, PassageEncoder) else [len(candidates.numbers(query_id)) for query_id in texts])
+    if isinstance(model, PassageEncoder):
+        return score_cached(model, collection, texts, candidates, config, bar, seen)
+    if isinstance(model, Ranker):
+        return score_by_pair(model, collection, texts, candidates, config, bar)
+    return score_texts(model, collection, texts, candidates, config, bar, name=name)
+
+
+def int8_agreement(
+    model: AnyRanker, collection: PassageTexts, queries: Sequence[Query], candidates: Run, config: RankingConfig
+) -> ListAgreement | None:
+    """Score a drawn part of the candidates in int8 and in float32, and say how the lists agree; None in other precisions, or without lists."""
+    if not config.rounds(model.device) or not len(lists := drawn_lists(candidates)):
+        return None
+    texts = known_queries(lists, queries)
+    with step("int8 beside float32", 2 * lists.pairs, unit="pairs") as bar:
+        found, expected = (
+            score_candidates(model, collection, texts, lists, one, bar, name=candidates.name).scores
+            for one in (config, replace(config, precision="float32"))
+        )
+    agreement = list_agreement(expected, found)
+    say(agreement.told())
+    return agreement

@@ -1,0 +1,189 @@
+"""Blocks of queries: where they are cut and what they cost; a run re-ranked by them has the same bytes however it came about."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import PositionBiasError
+from positionbias.core.manifest import Manifest, manifest_path, read_manifest
+from positionbias.core.run import Run, read_run
+from positionbias.core.shard_work import work_folder
+from positionbias.engine.choose import open_engine
+from positionbias.models.bert_cat import BertCat
+from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from positionbias.models.encoder import load_encoder
+from positionbias.models.protocols import Ranker
+from positionbias.models.shapes import BertCatConfig
+from positionbias.ranking import blocks
+from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_queries, encoded_again
+from positionbias.ranking.config import Computing, Spread
+from positionbias.ranking.rerank import rerank_run, rescore
+from tests.dense.conftest import saved_dot
+from tests.ranking.test_teach import ByLength
+from tests.tiny import candidates, planted, saved_tk, tiny_encoder
+
+# neighbours share a passage: a b | b c | c d | d e
+CHAIN = Run(
+    "bm25", [(f"q{place}", pair, [2, 1]) for place, pair in enumerate((["a", "b"], ["b", "c"], ["c", "d"], ["d", "e"]))]
+)
+
+
+def test_the_price_by_hand() -> None:
+    # five passages; each query alone encodes eight, two blocks of two queries six (c twice), all together five
+    assert encoded_again(CHAIN, [["q0"], ["q1"], ["q2"], ["q3"]]) == pytest.approx(8 / 5 - 1)
+    assert encoded_again(CHAIN, [["q0", "q1"], ["q2", "q3"]]) == pytest.approx(6 / 5 - 1)
+    assert encoded_again(CHAIN, [["q0", "q1", "q2", "q3"]]) == 0
+
+
+def test_cuts(rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "BLOCK_PAIRS", 2)
+    alone, halves, whole = [["q0"], ["q1"], ["q2"], ["q3"]], [["q0", "q1"], ["q2", "q3"]], [["q0", "q1", "q2", "q3"]]
+    assert cut_queries(CHAIN, rankers["bert_cat"]) == alone
+    assert cut_queries(CHAIN, rankers["bert_dot"]) == whole  # halves still encode 20 % again
+    assert cut_queries(CHAIN, rankers["bert_dot"], 4) == halves  # as the user says
+    monkeypatch.setattr(blocks, "MOST_AGAIN", 0.2)
+    assert cut_queries(CHAIN, rankers["bert_dot"]) == halves
+    monkeypatch.setattr(blocks, "MOST_PAIRS", 2)  # memory comes first
+    assert cut_queries(CHAIN, rankers["bert_dot"]) == alone
+    monkeypatch.setattr(blocks, "GPU_BLOCK_PAIRS", 8)
+    on_gpu: Any = SimpleNamespace(device=torch.device("cuda"))
+    assert cut_queries(CHAIN, on_gpu) == whole
+    assert cut_queries(Run("none", []), rankers["bert_dot"]) == []
+
+
+def test_passages_of_earlier_blocks_are_marked(rankers: dict[str, Ranker]) -> None:
+    texts = {query_id: f"of {query_id}" for query_id in CHAIN}
+    first, second = blocks_of(CHAIN, [["q0", "q1"], ["q2", "q3"]], texts)
+    assert (first.pairs, first.texts) == ((("q0", ["a", "b"]), ("q1", ["b", "c"])), ("of q0", "of q1"))
+    assert first.seen.tolist() == [False, False, False]
+    assert (second.run("x").passage_ids, second.seen.tolist()) == (["c", "d", "e"], [True, False, False])
+    assert (len(first), first.fingerprint() != second.fingerprint()) == (4, True)
+
+
+def test_the_bar_moves_for_blocks_that_others_score() -> None:
+    moved: list[int] = []
+    scorer = BlockScorer(None, None, None, "x", SimpleNamespace(advance=moved.append))  # type: ignore[arg-type]
+    made = scorer.advancing(map, [4, 5])(abs, iter([-1, -2]))
+    assert (next(made), moved) == (1, [4])
+    assert (list(made), moved) == ([2], [4, 5])
+
+
+# -- runs ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return planted(tmp_path_factory.mktemp("blocks") / "planted")
+
+
+@pytest.fixture(scope="module")
+def run_path(collection: Collection) -> Path:
+    return candidates(collection, collection.path.parent, depth=9)["test"]
+
+
+@pytest.fixture(scope="module")
+def models(collection: Collection) -> dict[str, Checkpoint]:
+    folder = collection.path.parent
+    torch.manual_seed(1)
+    cat = BertCat(BertCatConfig(), load_encoder(tiny_encoder(folder / "bert"))).eval()
+    save_checkpoint(folder / "cat", cat, depth=None, training={}, manifest=Manifest("checkpoint", "cat", "a test"))
+    tk = load_checkpoint(saved_tk(folder / "tk.ckpt", collection))
+    return {"tk": replace(tk, depth=None), "bert_dot": saved_dot(folder / "dot"), "bert_cat": load_checkpoint(folder / "cat")}
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of five or so queries, whatever they share."""
+    monkeypatch.setattr(blocks, "BLOCK_PAIRS", 40)
+    monkeypatch.setattr(blocks, "MOST_AGAIN", 9.0)
+
+
+def written(place: Path) -> tuple[bytes, Any]:
+    return place.read_bytes(), read_manifest(place).comparable()
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("kind", ["tk", "bert_dot", "bert_cat"])
+def test_workers_change_no_byte(
+    collection: Collection, run_path: Path, models: dict[str, Checkpoint], tmp_path: Path, kind: str
+) -> None:
+    model = models[kind]
+    done = rerank_run(model, collection, run_path, tmp_path / "1" / "out.run")
+    # the scores, and the counts of distinct passages, are those of all pairs at once
+    whole = rescore(model.model, collection, collection.queries("test"), read_run(run_path), name=model.name)
+    assert (done.counts.truncated, done.passages) == (whole.counts.truncated, whole.passages)
+    assert (done.counts.again > 0) == (kind != "bert_cat")
+    for ranking in whole.run.rankings():
+        assert done.run[ranking.query_id].scores == pytest.approx(ranking.scores, abs=1e-4, rel=1e-5)
+    for workers in (2, 3) if kind == "tk" else (2,):
+        with open_engine("local", workers) as map_shards:
+            spread = Spread(Computing().loading(model.path), map_shards)
+            shared = rerank_run(model, collection, run_path, tmp_path / str(workers) / "out.run", spread=spread)
+        assert (shared.counts, shared.passages) == (done.counts, done.passages)
+        assert written(tmp_path / str(workers) / "out.run") == written(tmp_path / "1" / "out.run")
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_stopped_half_way_it_goes_on_to_the_same_bytes(
+    collection: Collection, run_path: Path, models: dict[str, Checkpoint], tmp_path: Path
+) -> None:
+    def by_length(stop: str = "") -> Checkpoint:
+        return replace(models["tk"], model=ByLength(stop))  # type: ignore[arg-type]
+
+    texts = {query.query_id: query.text for query in collection.queries("test")}
+    asked = [texts[query_id] for query_id in read_run(run_path)]
+    whole = rerank_run(by_length(), collection, run_path, tmp_path / "whole" / "out.run")
+    out = tmp_path / "cut" / "out.run"
+    with pytest.raises(KeyboardInterrupt) as stop:
+        rerank_run(by_length(asked[12]), collection, run_path, out)
+    assert stop.value.__notes__ == ["run the same command again to go on"]
+    assert not out.exists()
+    again = by_length()
+    done = rerank_run(again, collection, run_path, out)
+    assert again.model.asked == len(asked) - 10  # type: ignore[union-attr]  # two blocks of five queries were kept
+    assert (whole.seconds is None, done.seconds) == (False, None)
+    assert written(out) == written(tmp_path / "whole" / "out.run")
+    assert sorted(path.name for path in out.parent.iterdir()) == ["out.run", manifest_path(out).name]
+
+
+OWN = """
+import multiprocessing, os, pathlib
+FATAL = pathlib.Path("fatal")
+def score(query, passages):
+    if FATAL.exists() and FATAL.read_text() == query and multiprocessing.parent_process():
+        os.kill(os.getpid(), 9)
+    return [len(passage) + len(query) / 100 for passage in passages]
+"""
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_worker_that_is_killed_and_the_same_command_again(
+    collection: Collection, run_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "owncode.py").write_text(OWN)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    loading = Computing().loading("owncode:score")
+    wanted = rerank_run(loading(), collection, run_path, tmp_path / "alone" / "out.run")
+    assert wanted.counts.truncated == 0
+    last = collection.queries("test")[-1]
+    assert list(read_run(run_path))[-1] == last.query_id
+    out = tmp_path / "killed" / "out.run"
+    (tmp_path / "fatal").write_text(last.text)
+    with open_engine("local", 2) as map_shards, pytest.raises(PositionBiasError, match="one was ended from outside"):
+        rerank_run(loading(), collection, run_path, out, spread=Spread(loading, map_shards))
+    kept = list((work_folder(out) / "content" / "scores").glob("*.npy"))
+    assert kept
+    assert not out.exists()
+    (tmp_path / "fatal").unlink()
+    with open_engine("local", 2) as map_shards:
+        assert rerank_run(loading(), collection, run_path, out, spread=Spread(loading, map_shards)).seconds is None
+    assert written(out) == written(tmp_path / "alone" / "out.run")
