@@ -13,7 +13,7 @@ from positionbias.results.plans import STEP_PLAN, PlannedAmount, StepPlan
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 
-__all__ = ["plan_text", "step_plan_text"]
+__all__ = ["plan_text", "shown_amount", "step_plan_text"]
 
 
 def plan_text(results: Sequence[Result]) -> str:
