@@ -198,10 +198,10 @@ def main(arguments: argparse.Namespace) -> None:
     arguments.folder.mkdir(parents=True, exist_ok=True)
     began = time.time()
     parts: Sequence[Callable[[], Any]] = (
-        lambda: rerankings(arguments.data, arguments.folder),
         lambda: encodings(arguments.data, arguments.folder, (arguments.small, arguments.large), arguments.turns),
+        lambda: rerankings(arguments.data, arguments.folder),
     )
-    reranked, (encoded, costs) = (part() for part in parts)
+    (encoded, costs), reranked = (part() for part in parts)
     place = result_place("plan_checked")
     place.write_text(table([*encoded, *reranked], costs, arguments), "utf-8")
     print(f"{place}, after {time.time() - began:.0f} s")

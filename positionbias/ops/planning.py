@@ -177,7 +177,7 @@ def _planned(asked: _Asked) -> Result:
         stored=stored,
         vector=vector,
         memory=rate.memory if rate and rate.memory else peak_memory(),
-        memory_told="where the rate was measured" if rate and rate.memory else "after loading the model here, without work",
+        memory_told=_memory_told(asked, rate),
         alone=alone,
         machines=asked.machines,
     )
@@ -185,6 +185,15 @@ def _planned(asked: _Asked) -> Result:
     where = asked.collection.name if asked.collection is not None else ""
     value = times.total if times else None
     return Result(f"{STEP_PLAN}{step}", where, "", _model_name(asked), None, value, None, int(asked.passages), lines)
+
+
+def _memory_told(asked: _Asked, rate: Rate | None) -> str:
+    if rate is not None and rate.memory:
+        return "where the rate was measured"
+    if asked.checkpoint is None:
+        return "of this command; no model was loaded"
+    cuda = ", on a CPU: CUDA holds more" if asked.machines.gpus and asked.checkpoint.model.device.type == "cpu" else ""
+    return f"after loading the model here, without work{cuda}"
 
 
 def _model_name(asked: _Asked) -> str:
