@@ -117,10 +117,10 @@ def encodings(data: Path, folder: Path, sizes: Sequence[int], turns: int) -> tup
         place = passages(data, folder, size)
         for name in ("direct", "2 workers"):
             flags, environment = CONFIGURATIONS[name]
-            sample = ["encode", "--model", "minilm", "--texts", place, *flags]
+            sample = ["encode", "--model", "minilm", "--collection", place, *flags]
             plans[size, name, "model timed here"] = plan(folder, f"plan {size} {name}", sample, THREADS)
             if size != sizes[0]:
-                before = ["encode", "--model", "minilm", "--texts", place, "--measured", folder / f"vectors-{sizes[0]}-{name}"]
+                before = ["encode", "--model", "minilm", "--collection", place, "--measured", folder / f"vectors-{sizes[0]}-{name}"]
                 plans[size, name, f"manifest of {sizes[0]:,}"] = plan(
                     folder, f"again {size} {name}", [*before, *flags], THREADS
                 )
@@ -151,7 +151,7 @@ def rerankings(data: Path, folder: Path) -> list[str]:
     checked = []
     for queries in (FEW, MANY):
         place, found = candidates(data, folder, queries)
-        size = ["--texts", place, "--queries", str(queries), "--depth", str(DEPTH), "--model", "minilm"]
+        size = ["--collection", place, "--queries", str(queries), "--depth", str(DEPTH), "--model", "minilm"]
         planned = {"model timed here": plan(folder, f"plan rerank {queries}", ["rerank", *size], THREADS)}
         if queries != FEW:
             before = [*size, "--measured", folder / f"reranked-{FEW}.run"]

@@ -85,7 +85,7 @@ def plan(
 
     _check(step, model, work, source)
     refuse_outputs(out, overwrite=overwrite)
-    collection = None if source.texts is None else find_collection(source.texts)
+    collection = None if source.collection is None else find_collection(source.collection)
     began = time.perf_counter()
     checkpoint = None if model is None else computing.load(model, kind)
     start = ASSUMED_START if checkpoint is None else time.perf_counter() - began
@@ -105,8 +105,8 @@ def _check(step: StepName, model: Place | None, work: PlannedWork, source: RateS
         raise SettingError(
             f"--model: wanted the model of the step{'' if step == 'retrieve' else ', or --measured'}; found none; give it"
         )
-    if work.passages is None and source.texts is None:
-        raise SettingError("--passages: wanted a number of passages, or --texts; found neither; give one")
+    if work.passages is None and source.collection is None:
+        raise SettingError("--passages: wanted a number of passages, or --collection; found neither; give one")
     if (work.queries is None) == (step != "encode"):
         wanted = "none with encode" if step == "encode" else "a number of queries"
         raise SettingError(
@@ -120,7 +120,7 @@ def _check(step: StepName, model: Place | None, work: PlannedWork, source: RateS
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What was asked for, with the collection of --texts, the model and the earlier artefact opened; ``start``: the seconds to load the model."""
+    """What was asked for, with the collection, the model and the earlier artefact opened; ``start``: the seconds to load the model."""
 
     step: StepName
     work: PlannedWork
@@ -249,7 +249,7 @@ def _rate(asked: _Asked) -> tuple[Rate | None, str]:
     assert asked.checkpoint is not None
     if gpu and asked.checkpoint.model.device.type != "cuda":
         return None, "no GPU here to measure"
-    texts = texts_of(asked.collection) if asked.collection is not None else invented_texts(asked.work.words)
+    texts = texts_of(asked.collection) if asked.collection is not None else invented_texts(asked.work.passage_words)
     return Sample(asked.checkpoint, texts, asked.computing.config, source.seconds).rate(asked.step), ""
 
 
@@ -270,16 +270,16 @@ def _dimension(asked: _Asked) -> int:
 
 
 def _stored(asked: _Asked) -> Stored:
-    """Return the bytes of a passage in the collection: of --texts, or of the stated length."""
+    """Return the bytes of a passage in the collection: of --collection, or of the stated length."""
     from positionbias.planning.lines import Stored
 
     if asked.collection is None:
-        text = asked.work.words * WORD_BYTES
+        text = asked.work.passage_words * WORD_BYTES
         return Stored(
             text,
             text + INDEX_BYTES,
             "assumed",
-            f"{asked.work.words:g} words a passage, {WORD_BYTES} bytes each; ids as MS MARCO's",
+            f"{asked.work.passage_words:g} words a passage, {WORD_BYTES} bytes each; ids as MS MARCO's",
         )
     files = asked.collection.manifest.files or {}
     held = {part: sum(seal.bytes for name, seal in files.items() if name.startswith(part)) for part in ("passages/", "")}

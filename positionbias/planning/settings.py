@@ -25,12 +25,12 @@ class PlannedWork:
     """
 
     passages: float | None = setting(
-        None, "Passages in all; 1e9 is a billion.", least=1, absent="those of --texts", metavar="NUMBER"
+        None, "Passages in all; 1e9 is a billion.", least=1, absent="those of --collection", metavar="NUMBER"
     )
-    queries: float | None = setting(None, "Queries in all, but for encode.", least=1, metavar="NUMBER")
+    queries: int | None = setting(None, "Queries in all, but for encode.", least=1)
     depth: int = setting(1_000, "Candidates a query, but for encode.", least=1)
-    words: float = setting(
-        56.0, "Mean words a passage, where there are no --texts; 56 are MS MARCO's.", least=1, metavar="NUMBER"
+    passage_words: float = setting(
+        56.0, "Mean words a passage, without --collection; 56 are MS MARCO's.", least=1, metavar="NUMBER"
     )
 
     def __post_init__(self) -> None:
@@ -91,8 +91,8 @@ class RateSource:
         above=0,
         metavar="NUMBER",
     )
-    texts: Place | None = setting(
-        None, "Time the model on passages of this collection.", absent="invented words", metavar="COLLECTION", place="read"
+    collection: Place | None = setting(
+        None, "Time the model on passages of this collection.", absent="invented words", place="read"
     )
     seconds: float = setting(10.0, "Time the model for about this long.", above=0, most=600, panel=Panel.COMPUTING)
 

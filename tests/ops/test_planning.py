@@ -72,7 +72,7 @@ def test_the_rate_of_an_earlier_artefact(dot: Path, small_collection: positionbi
     assert rate.origin == "measured"
     assert found["start of a worker"].origin == "assumed"
     assert found["memory of a worker"].value == computed["spent"]["memory"]
-    with_texts = positionbias.plan("encode", model=dot, source=RateSource(measured=vectors.path, texts=small_collection.path))
+    with_texts = positionbias.plan("encode", model=dot, source=RateSource(measured=vectors.path, collection=small_collection.path))
     assert with_texts.results[0].count == 7
     assert lines(with_texts)["disk: collection"].origin == lines(with_texts)["start of a worker"].origin == "measured"
     assert {item.role for item in with_texts.read} == {"collection", "model", "vectors"}
@@ -103,7 +103,7 @@ def test_a_search_holds_the_order_of_ids(dot: Path) -> None:
     [
         ("encode", {"model": None}, "--model: wanted the model of the step, or --measured; found none; give it"),
         ("retrieve", {"model": None}, "--model: wanted the model of the step; found none"),
-        ("encode", {"work": PlannedWork()}, "--passages: wanted a number of passages, or --texts; found neither"),
+        ("encode", {"work": PlannedWork()}, "--passages: wanted a number of passages, or --collection; found neither"),
         ("encode", {"work": PlannedWork(passages=9, queries=3)}, "--queries: wanted none with encode; found 3; leave it out"),
         ("rerank", {}, "--queries: wanted a number of queries; found none; give it"),
         ("train", {}, "wanted one of encode, rerank, teach, retrieve; found 'train'"),
