@@ -117,13 +117,13 @@ def encodings(data: Path, folder: Path, sizes: Sequence[int], turns: int) -> tup
         place = passages(data, folder, size)
         for name in ("direct", "2 workers"):
             flags, environment = CONFIGURATIONS[name]
-            sample = ["encode", "--model", "minilm", "--collection", place, *flags]
-            plans[size, name, "model timed here"] = plan(folder, f"plan {size} {name}", sample, THREADS)
+            step = ["encode", "--collection", place, *flags]
+            if (size, name) != (sizes[1], "2 workers"):
+                sample = [*step, "--model", "minilm"]
+                plans[size, name, "model timed here"] = plan(folder, f"plan {size} {name}", sample, THREADS)
             if size != sizes[0]:
-                before = ["encode", "--model", "minilm", "--collection", place, "--measured", folder / f"vectors-{sizes[0]}-{name}"]
-                plans[size, name, f"manifest of {sizes[0]:,}"] = plan(
-                    folder, f"again {size} {name}", [*before, *flags], THREADS
-                )
+                before = [*step, "--measured", folder / f"vectors-{sizes[0]}-{name}"]
+                plans[size, name, f"manifest of {sizes[0]:,}"] = plan(folder, f"again {size} {name}", before, THREADS)
         for turn in range(1 if size == sizes[0] else turns):
             for name, (flags, environment) in CONFIGURATIONS.items():
                 if size == sizes[0] and name.startswith("Ray"):
