@@ -1,6 +1,6 @@
 """What ``posbias plan`` says beside what was then measured, and what sharding and Ray cost on one machine.
 
-    python benchmarks/plan_checked.py DATA FOLDER [--small 1000] [--large 9000] [--turns 2]
+    python benchmarks/plan_checked.py DATA FOLDER [--passages 2000 20000] [--queries 20 200] [--turns 2]
 
 DATA has ``msmarco_mini`` (passages to encode) and ``squad`` (queries and candidates to re-rank), FOLDER keeps collections and finished runs, so that a
 stopped campaign goes on. MiniLM, two threads in all. Every command is a process of its own; its time includes its start. Configurations of an
@@ -27,16 +27,18 @@ from typing import Any
 from measuring import hardware, kept_part, measured, result_place
 
 from positionbias.core.manifest import package_versions, read_manifest
+from positionbias.dense.vectors import SHARD_PASSAGES
 
 GOAL, OVERHEAD = 0.25, 0.10
+WORKERS, RAY = "2 workers", "Ray, 1 process"
 POSBIAS = [sys.executable, "-m", "positionbias"]
 THREADS = {**os.environ, "OMP_NUM_THREADS": "2"}
 CONFIGURATIONS: Mapping[str, tuple[Sequence[str], Mapping[str, str]]] = {
     "direct": ((), THREADS),
-    "2 workers": (("--workers", "2"), {**os.environ, "OMP_NUM_THREADS": "1"}),
-    "Ray, 1 process": (("--engine", "ray"), THREADS),
+    WORKERS: (("--workers", "2"), {**os.environ, "OMP_NUM_THREADS": "1"}),
+    RAY: (("--engine", "ray"), THREADS),
 }
-DEPTH, FEW, MANY = 50, 20, 200  # candidates a query, and queries of both re-rankings
+DEPTH = 50  # candidates a query
 
 
 def posbias(*words: str | Path, environment: Mapping[str, str] = THREADS) -> str:
@@ -108,58 +110,69 @@ def row(what: str, planned: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]
     return f"| {what} | {told:.0f} | {took:.0f} | {ratios[0]} | {work:.1f} | {own:.1f} | {ratios[1]} | {loads} |"
 
 
-def encodings(data: Path, folder: Path, sizes: Sequence[int], turns: int) -> tuple[list[str], list[str]]:
+def encodings(data: Path, folder: Path, arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
     """The rows of planned and measured encodings, and of what configurations cost."""
-    checked, costs = [], []
     runs: dict[tuple[int, str], list[dict[str, Any]]] = {}
-    plans = {}
-    for size in sizes:
+    plans: dict[tuple[int, str, str], dict[str, Any]] = {}
+    small = min(arguments.passages)
+    for size in arguments.passages:
         place = passages(data, folder, size)
-        for name in ("direct", "2 workers"):
-            flags, environment = CONFIGURATIONS[name]
-            step = ["encode", "--collection", place, *flags]
-            if (size, name) != (sizes[1], "2 workers"):
-                sample = [*step, "--model", "minilm"]
-                plans[size, name, "model timed here"] = plan(folder, f"plan {size} {name}", sample, THREADS)
-            if size != sizes[0]:
-                before = [*step, "--measured", folder / f"vectors-{sizes[0]}-{name}"]
-                plans[size, name, f"manifest of {sizes[0]:,}"] = plan(folder, f"again {size} {name}", before, THREADS)
-        for turn in range(1 if size == sizes[0] else turns):
-            for name, (flags, environment) in CONFIGURATIONS.items():
-                if size == sizes[0] and name.startswith("Ray"):
-                    continue
-                command = ["encode", place, "--model", "minilm", *flags]
-                out = folder / f"vectors-{size}-{name}"
-                runs.setdefault((size, name), []).append(run(folder, f"{size} {name} {turn}", command, environment, out))
+        names = [name for name in arguments.only if name != WORKERS or size > SHARD_PASSAGES]  # a single shard is not shared
+        step = ["encode", "--collection", place]
+        plans[size, "direct", "model timed here"] = plan(folder, f"plan {size}", [*step, "--model", "minilm"], THREADS)
+        for name in (set(names) - {RAY}) if size != small else ():
+            before = [*step, *CONFIGURATIONS[name][0], "--measured", folder / f"vectors-{small}-direct"]
+            plans[size, name, f"manifest of {small:,}"] = plan(folder, f"again {size} {name}", before, THREADS)
+        for turn in range(arguments.turns):
+            for name in names:
+                runs.setdefault((size, name), []).append(encoded(folder, place, size, name, turn))
     checked = [row(f"encode {size:,}, {name}, {of}", one, runs[size, name]) for (size, name, of), one in plans.items()]
-    for (size, name), found in runs.items():
-        base = runs[size, "direct"]
-        cells = [mean(one["took"] for one in found), mean(one["processor"] for one in found)]
-        cells += [mean(one["own"]["spent"]["processor"] for one in found)]
-        ratio = cells[1] / mean(one["processor"] for one in base)
-        own = cells[2] / mean(one["own"]["spent"]["processor"] for one in base)
-        peak = max(one["own"]["spent"]["memory"] for one in found) / 1e6
-        loads = ", ".join(map(told_load, found))
-        costs.append(
-            f"| {size:,} | {name} | {len(found)} | {cells[0]:.0f} | {cells[1]:.1f} | {ratio - 1:+.0%} | {cells[2]:.1f} | {own - 1:+.0%} | {peak:,.0f} | {loads} |"
-        )
-    return checked, costs
+    return checked, [cost(size, name, found, runs[size, "direct"]) for (size, name), found in runs.items()]
 
 
-def rerankings(data: Path, folder: Path) -> list[str]:
+def cost(size: int, name: str, found: Sequence[Mapping[str, Any]], base: Sequence[Mapping[str, Any]]) -> str:
+    def means(of: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+        return mean(one["processor"] for one in of), mean(one["own"]["spent"]["processor"] for one in of)
+
+    whole, work = means(found)
+    beside = [f"{own / other - 1:+.0%}" for own, other in zip((whole, work), means(base), strict=True)]
+    took, peak = mean(one["took"] for one in found), max(one["own"]["spent"]["memory"] for one in found) / 1e6
+    cells = [
+        f"{took:.0f}",
+        f"{whole:.1f}",
+        beside[0],
+        f"{work:.1f}",
+        beside[1],
+        f"{peak:,.0f}",
+        ", ".join(map(told_load, found)),
+    ]
+    return f"| {size:,} | {name} | {len(found)} | {' | '.join(cells)} |"
+
+
+def encoded(folder: Path, place: Path, size: int, name: str, turn: int) -> dict[str, Any]:
+    flags, environment = CONFIGURATIONS[name]
+    command = ["encode", place, "--model", "minilm", *flags]
+    return run(folder, f"{size} {name} {turn}", command, environment, folder / f"vectors-{size}-{name}")
+
+
+def rerankings(data: Path, folder: Path, arguments: argparse.Namespace) -> list[str]:
     """The rows of planned and measured re-rankings."""
-    checked = []
-    for queries in (FEW, MANY):
+    checked, few = [], min(arguments.queries, default=0)
+    for queries in arguments.queries:
         place, found = candidates(data, folder, queries)
         size = ["--collection", place, "--queries", str(queries), "--depth", str(DEPTH), "--model", "minilm"]
         planned = {"model timed here": plan(folder, f"plan rerank {queries}", ["rerank", *size], THREADS)}
-        if queries != FEW:
-            before = [*size, "--measured", folder / f"reranked-{FEW}.run"]
-            planned[f"manifest of {FEW * DEPTH:,}"] = plan(folder, f"again rerank {queries}", ["rerank", *before], THREADS)
+        if queries != few:
+            before = [*size, "--measured", folder / f"reranked-{few}.run"]
+            planned[f"manifest of {few * DEPTH:,}"] = plan(folder, f"again rerank {queries}", ["rerank", *before], THREADS)
         command = ["rerank", place, "--model", "minilm", "--candidates", found]
         one = run(folder, f"rerank {queries}", command, THREADS, folder / f"reranked-{queries}.run")
         checked += [row(f"rerank {queries * DEPTH:,} pairs, {of}", told, [one]) for of, told in planned.items()]
     return checked
+
+
+def told(numbers: Sequence[int]) -> str:
+    return " ".join(map(str, numbers))
 
 
 def table(checked: Sequence[str], costs: Sequence[str], arguments: argparse.Namespace) -> str:
@@ -168,10 +181,10 @@ def table(checked: Sequence[str], costs: Sequence[str], arguments: argparse.Name
     other = "| passages | configuration | runs | s | processor s | beside direct | of these in the work | beside direct | peak MB of a process | load |"
     return f"""# A plan and what was then measured; the cost of sharding and of Ray
 
-{hardware()}; {versions}. MiniLM in float32, two threads in all; MS MARCO's first {arguments.small:,} and {arguments.large:,} passages, and SQuAD's
+{hardware()}; {versions}. MiniLM in float32, two threads in all; MS MARCO's first {" and ".join(f"{size:,}" for size in arguments.passages)} passages, and SQuAD's
 test questions with {DEPTH} candidates each by BM25.
 
-    python benchmarks/plan_checked.py $POSBIAS_DATA FOLDER --small {arguments.small} --large {arguments.large} --turns {arguments.turns}
+    python benchmarks/plan_checked.py $POSBIAS_DATA FOLDER --passages {told(arguments.passages)} --queries {told(arguments.queries)} --turns {arguments.turns}
 
 Other processes used the machine, as the loads show (processes that wanted one of the {os.cpu_count()} cores, when the plan and when the runs began), so seconds on the
 clock follow them; those of processors are of the work alone and depend on them less. A plan holds for the load at which it was made. The goal is
@@ -198,12 +211,12 @@ def main(arguments: argparse.Namespace) -> None:
     arguments.folder.mkdir(parents=True, exist_ok=True)
     began = time.time()
     parts: Sequence[Callable[[], Any]] = (
-        lambda: encodings(arguments.data, arguments.folder, (arguments.small, arguments.large), arguments.turns),
-        lambda: rerankings(arguments.data, arguments.folder),
+        lambda: encodings(arguments.data, arguments.folder, arguments),
+        lambda: rerankings(arguments.data, arguments.folder, arguments),
     )
-    (encoded, costs), reranked = (part() for part in parts)
+    (encodings_, costs), rerankings_ = (part() for part in parts)
     place = result_place("plan_checked")
-    place.write_text(table([*encoded, *reranked], costs, arguments), "utf-8")
+    place.write_text(table([*encodings_, *rerankings_], costs, arguments), "utf-8")
     print(f"{place}, after {time.time() - began:.0f} s")
 
 
@@ -211,7 +224,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--small", type=int, default=1_000)
-    parser.add_argument("--large", type=int, default=9_000)
+    parser.add_argument("--passages", type=int, nargs="+", default=[2_000, 20_000])
+    parser.add_argument("--queries", type=int, nargs="*", default=[20, 200])
     parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--only", nargs="+", choices=CONFIGURATIONS, default=list(CONFIGURATIONS))
     main(parser.parse_args())
