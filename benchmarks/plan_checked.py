@@ -6,7 +6,7 @@ DATA has ``msmarco_mini`` (passages to encode) and ``squad`` (queries and candid
 stopped campaign goes on. MiniLM, two threads in all. Every command is a process of its own; its time includes its start. Configurations of an
 encoding take turns (A B C A B C): the command as it is, two workers of a thread each, and a Ray of one process with both threads.
 
-A plan is made just before the runs that it is about, from the model timed there; the large size also from the manifest of the small one.
+The small size is planned just before from the model timed there, the large one from the manifest of the small one.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ def encodings(data: Path, folder: Path, arguments: argparse.Namespace) -> tuple[
         place = passages(data, folder, size)
         names = [name for name in arguments.only if name != WORKERS or size > SHARD_PASSAGES]  # a single shard is not shared
         step = ["encode", "--collection", place]
-        plans[size, "direct", "model timed here"] = plan(folder, f"plan {size}", [*step, "--model", "minilm"], THREADS)
+        if size == small:
+            plans[size, "direct", "model timed here"] = plan(folder, f"plan {size}", [*step, "--model", "minilm"], THREADS)
         for name in (set(names) - {RAY}) if size != small else ():
             before = [*step, *CONFIGURATIONS[name][0], "--measured", folder / f"vectors-{small}-direct"]
             plans[size, name, f"manifest of {small:,}"] = plan(folder, f"again {size} {name}", before, THREADS)
@@ -161,13 +162,14 @@ def rerankings(data: Path, folder: Path, arguments: argparse.Namespace) -> list[
     for queries in arguments.queries:
         place, found = candidates(data, folder, queries)
         size = ["--collection", place, "--queries", str(queries), "--depth", str(DEPTH), "--model", "minilm"]
-        planned = {"model timed here": plan(folder, f"plan rerank {queries}", ["rerank", *size], THREADS)}
-        if queries != few:
+        if queries == few:
+            of, planned = "model timed here", plan(folder, f"plan rerank {queries}", ["rerank", *size], THREADS)
+        else:
             before = [*size, "--measured", folder / f"reranked-{few}.run"]
-            planned[f"manifest of {few * DEPTH:,}"] = plan(folder, f"again rerank {queries}", ["rerank", *before], THREADS)
+            of, planned = f"manifest of {few * DEPTH:,}", plan(folder, f"again rerank {queries}", ["rerank", *before], THREADS)
         command = ["rerank", place, "--model", "minilm", "--candidates", found]
         one = run(folder, f"rerank {queries}", command, THREADS, folder / f"reranked-{queries}.run")
-        checked += [row(f"rerank {queries * DEPTH:,} pairs, {of}", told, [one]) for of, told in planned.items()]
+        checked.append(row(f"rerank {queries * DEPTH:,} pairs, {of}", planned, [one]))
     return checked
 
 
