@@ -77,9 +77,10 @@ def plan(
         >>> from positionbias.settings import Machines, PlannedWork, RateSource
         >>> work, machines = PlannedWork(passages=1e9), Machines(gpus=64)
         >>> found = pb.plan("encode", model="dot.ckpt", work=work, machines=machines, source=RateSource(rate=20_000))
-        >>> lines = found.results[0].payload.rows
-        >>> round(lines["the longest worker"].value), lines["disk: what is written"].value
-        (7..., 46000000000.0)
+        >>> for name in ("blocks", "disk: what is written"):
+        ...     print(found.results[0].payload.rows[name])
+        PlannedAmount(value=122071, unit='', origin='computed', note='a worker takes one at a time')
+        PlannedAmount(value=46000000000.0, unit='bytes', origin='computed', note='passages × dimension × bytes a number, and ids')
     """
     from positionbias.core.collection import find_collection
 
