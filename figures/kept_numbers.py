@@ -38,6 +38,8 @@ from positionbias.results.pools import (
     pools_in,
     tests_in,
 )
+from positionbias.report.plan_text import shown_amount
+from positionbias.results.plans import PlannedAmount
 from positionbias.results.result import Result, load_results
 from positionbias.results.select import of_type, over_axis
 
@@ -471,6 +473,26 @@ def _mean(point: DepthPoint, trainings: int) -> str:
     return " ".join([decimal(point.mean, 3), *ends])
 
 
+PLANS = {
+    "plan-msmarco": "encode MS MARCO, 8 GPUs",
+    "plan-billion": "encode a billion passages, 64 GPUs",
+    "plan-search": "search a billion by 6,980 queries, 64 GPUs",
+}
+
+
+def plans() -> list[str]:
+    """What steps take at sizes that were not run, line by line, with the origin of each number."""
+    kept = {label: numbers(name)[0]["payload"]["rows"] for name, label in PLANS.items()}
+    names = list(dict.fromkeys(name for rows in kept.values() for name in rows))
+    lines = [f"| minilm | {' | '.join(kept)} | origin |", f"|---|{'---:|' * len(kept)}---|"]
+    for name in names:
+        found = [PlannedAmount(**rows[name]) if name in rows else None for rows in kept.values()]
+        origins = " or ".join(dict.fromkeys(one.origin for one in found if one))
+        cells = ["" if one is None else shown_amount(one) for one in found]
+        lines.append(f"| {name} | {' | '.join(cells)} | {origins} |")
+    return lines
+
+
 TABLES: Mapping[str, Callable[[], list[str]]] = {
     "clicks": clicks,
     "contamination": contamination,
@@ -479,6 +501,7 @@ TABLES: Mapping[str, Callable[[], list[str]]] = {
     "leakage_topics": leakage_topics,
     "levels": levels,
     "placed": placed,
+    "plans": plans,
     "planted": planted,
     "pool_coverage": pool_coverage,
     "pool_kinds": pool_kinds,

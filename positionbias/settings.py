@@ -58,6 +58,7 @@ from positionbias.papers.position_bias.settings import (
     TransferSettings,
 )
 from positionbias.papers.tripclick.settings import TripClickSettings
+from positionbias.planning.settings import Machines, PlannedWork, RateSource
 from positionbias.planted.settings import PlantedSettings
 from positionbias.pooling.settings import CoverageSettings, PoolSettings, ReliabilitySettings, VerdictSettings
 from positionbias.positions.density import Density
@@ -111,6 +112,7 @@ __all__ = [
     "Level",
     "LexicalSettings",
     "Limits",
+    "Machines",
     "Matching",
     "MaterialSettings",
     "Measuring",
@@ -122,6 +124,7 @@ __all__ = [
     "PACRRConfig",
     "PlaceWeights",
     "Placing",
+    "PlannedWork",
     "PlantedSettings",
     "PoolSettings",
     "PoolingSettings",
@@ -129,6 +132,7 @@ __all__ = [
     "ProbeSettings",
     "QuerySets",
     "RankingConfig",
+    "RateSource",
     "RawForm",
     "Reading",
     "ReliabilitySettings",

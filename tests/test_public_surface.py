@@ -66,6 +66,7 @@ PUBLIC = [
     "mats",
     "merge",
     "place",
+    "plan",
     "pool_coverage",
     "pool_reliability",
     "pool_verdict",

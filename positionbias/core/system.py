@@ -26,8 +26,10 @@ __all__ = [
     "end_in",
     "flush",
     "let_go",
+    "load",
     "memory_bytes",
     "open_place",
+    "peak_memory",
     "processor_names",
     "processor_quota",
     "processors",
@@ -168,6 +170,11 @@ def end_in(seconds: int) -> None:
         signal.alarm(seconds)
 
 
+def load() -> float | None:
+    """Return how many processes wanted a processor during the last minute, on average; None on Windows."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+
+
 def memory_bytes() -> int | None:
     """Return the machine's memory in bytes; None where nothing tells."""
     if hasattr(os, "sysconf"):
@@ -177,6 +184,15 @@ def memory_bytes() -> int | None:
     except ImportError:
         return None
     return int(virtual_memory().total)
+
+
+def peak_memory() -> int | None:
+    """Return the most bytes of main memory that this process has held; None where nothing tells."""
+    try:
+        from resource import RUSAGE_SELF, getrusage
+    except ImportError:
+        return None
+    return getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1_024)
 
 
 def processors() -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 
 from positionbias.core.arrow_files import ArrowFile
+from positionbias.core.computed import Spent
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
@@ -45,11 +46,19 @@ from positionbias.core.teacher_files import read_teacher_file, teacher_name
 __all__ = ["KIND", "ScoredBlock", "TeacherScores", "open_teacher_scores", "write_teacher_scores"]
 
 Item = TypeVar("Item")
-ScoredBlock = tuple[Iterable[Ranking], Mapping[str, int]]
+
 KIND = "teacher-scores"
 _AGAIN = "restore it from a copy, or score with the teacher again"
 _BATCH = 1_024  # queries
 _SCORES = pa.schema([("query_id", pa.string()), ("passage_ids", pa.list_(pa.string())), ("scores", pa.list_(pa.float32()))])
+
+
+class ScoredBlock(NamedTuple):
+    """Rankings, best first, counts, and what computing them took, where they were computed."""
+
+    rankings: Iterable[Ranking]
+    counts: Mapping[str, int]
+    spent: Spent = Spent()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,17 +206,18 @@ def write_teacher_scores(
     splits: Sequence[str],
     order_only: bool = False,
     content: Callable[[], JsonObject] = dict,
-    facts: Callable[[], JsonObject] = dict,
+    facts: Callable[[Spent], JsonObject] = lambda spent: {},
     map_shards: MapShards = map,
 ) -> None:
     """Write the scores of each item as one shard into the unfinished ``folder`` (``resumable_folder``), through ``map_shards``.
 
     ``score(item)`` returns rankings, best first, and counts; each query comes once. ``manifest`` says what made them. Its content becomes
-    the sums of the counts and the facts that ``content()`` returns at the end; ``facts()`` go into its provenance.
+    the sums of the counts and the facts that ``content()`` returns at the end; those of ``facts(spent)``, of what all items took, go into its provenance.
     """
     (folder / "scores").mkdir(parents=True, exist_ok=True)
     counts: dict[str, int] = {"queries": 0, "pairs": 0}
     checksum = shards = 0
+    spent = Spent()
     total, least, most = 0.0, np.inf, -np.inf
     made = partial(_make, score)
     for done in make_shards(_Scored, made, items, lambda index: folder / "scores" / f"{index:05d}.arrow", map_shards):
@@ -215,6 +225,7 @@ def write_teacher_scores(
             counts[what] = counts.get(what, 0) + count
         total, least, most = total + done.sum, min(least, done.least), max(most, done.most)
         checksum, shards = checksum + done.checksum, shards + 1
+        spent = Spent.of((spent, done.spent))
     pairs = counts["pairs"]
     measured = {"mean": total / pairs, "least": float(least), "most": float(most)} if pairs else {}
     counted = {
@@ -226,25 +237,26 @@ def write_teacher_scores(
         **({} if order_only else measured),
         **content(),
     }
-    told = replace(manifest, content=counted, versions=package_versions("pyarrow"), provenance=provenance(**facts()))
+    told = replace(manifest, content=counted, versions=package_versions("pyarrow"), provenance=provenance(**facts(spent)))
     write_manifest(folder / MANIFEST, told)
 
 
 class _Scored(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A shard of scores: counts, its checksum, and the sum, minimum and maximum of its scores if it has any."""
+    """A shard of scores: counts, its checksum, the sum, minimum and maximum of its scores if it has any, and what computing them took."""
 
     counts: Mapping[str, int]
     checksum: int
     sum: float = 0.0
     least: float = math.inf
     most: float = -math.inf
+    spent: Spent = Spent()
 
 
 def _make(score: Callable[[Any], ScoredBlock], item: Any, path: Path) -> _Scored:
-    rankings, counts = score(item)
+    block = score(item)
     queries = pairs = checksum = 0
     total, least, most = 0.0, np.inf, -np.inf
-    left = iter(rankings)
+    left = iter(block.rankings)
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, _SCORES) as writer:
         while batch := list(islice(left, _BATCH)):
             columns = zip(*batch, strict=True)
@@ -255,5 +267,5 @@ def _make(score: Callable[[Any], ScoredBlock], item: Any, path: Path) -> _Scored
             queries, pairs = queries + len(batch), pairs + len(scores)
             if len(scores):
                 total, least, most = total + float(scores.sum()), min(least, scores.min()), max(most, scores.max())
-    made = {"queries": queries, "pairs": pairs, **counts}
-    return _Scored(made, checksum % CHECKSUM_MODULUS, total, float(least), float(most))
+    made = {"queries": queries, "pairs": pairs, **block.counts}
+    return _Scored(made, checksum % CHECKSUM_MODULUS, total, float(least), float(most), block.spent)

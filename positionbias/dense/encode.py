@@ -14,6 +14,7 @@ import pyarrow.ipc as ipc
 import torch
 
 from positionbias.core.collection import Collection
+from positionbias.core.computed import Computed, Spent, Stopwatch
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.input_state import file_mark
@@ -32,6 +33,7 @@ from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import Served
 from positionbias.ranking.agreement import SAMPLE, VectorAgreement
 from positionbias.ranking.config import Elsewhere, RankingConfig, Spread
+from positionbias.ranking.spent import computed_on, shared_by
 
 __all__ = ["encode_collection"]
 
@@ -115,7 +117,9 @@ def encode_collection(
             licence=collection.manifest.licence,
             notes=(*checkpoint.manifest.notes, *_NOTES),
             versions=package_versions(*encoder.config.packages(model.device), "transformers", *reading),
-            provenance=provenance(threads=torch.get_num_threads(), device=str(model.device)),
+            provenance=provenance(
+                threads=torch.get_num_threads(), device=str(model.device), **_spent(encoder, facts, spread).facts()
+            ),
         )
         write_manifest(content / MANIFEST, manifest)
     return Vectors(out)
@@ -154,13 +158,25 @@ def _content(
     }
 
 
+def _spent(encoder: SingleVectors, shards: Sequence[_Encoded], spread: Spread | None) -> Computed:
+    """Return what was computed, over all runs that made the shards."""
+    return computed_on(
+        encoder.model.device,
+        Spent.of(shard.spent for shard in shards),
+        workers=shared_by(spread, len(shards)),
+        passages=sum(shard.passages for shard in shards),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Encoded:
-    """A shard of vectors, with its numbers of empty passages and of those at the model's limit."""
+    """A shard of vectors, with its numbers of empty passages and of those at the model's limit; and what making it took."""
 
     checksum: str
     truncated: int
     empty: int
+    passages: int
+    spent: Spent
 
 
 class _IdWriter:
@@ -192,6 +208,7 @@ class _ShardWriter:
     def __call__(self, rows: Rows, path: Path) -> _Encoded:
         self.made.add(rows.first)
         encoder, precision = self.encoder(), np.dtype(self.on_disk)
+        watch = Stopwatch()
         shape = (rows.last - rows.first, encoder.model.dimension)
         empty = truncated = 0
         with open(path, "wb") as handle:
@@ -200,4 +217,5 @@ class _ShardWriter:
                 handle.write(block.vectors.tobytes())
                 empty += block.empty
                 truncated += block.truncated
-        return _Encoded(sha256_file(path), truncated, empty)
+        checksum = sha256_file(path)
+        return _Encoded(checksum, truncated, empty, shape[0], watch.spent())

@@ -9,15 +9,20 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from positionbias.core.ahead import ahead, one_behind
-from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.progress import Progress
 from positionbias.dense.single_vectors import SingleVectors, length_one
 from positionbias.models.transfer import short_turns
 
-__all__ = ["READ_PASSAGES", "EncodedBlock", "RowTexts", "Rows", "encoded_blocks"]
+__all__ = ["READ_PASSAGES", "EncodedBlock", "RowIds", "RowTexts", "Rows", "encoded_blocks"]
 
 READ_PASSAGES = 2_048  # passages read at once and batched by length
+
+
+class RowIds(Protocol):
+    """A source of the passages' ids for rows: a collection."""
+
+    def passage_ids_at(self, rows: np.ndarray) -> list[str]: ...
 
 
 class RowTexts(Protocol):
@@ -44,7 +49,7 @@ class EncodedBlock(NamedTuple):
 
 def encoded_blocks(
     encoder: SingleVectors,
-    collection: Collection,
+    collection: RowIds,
     texts: RowTexts,
     rows: Rows,
     precision: np.dtype,
@@ -69,9 +74,7 @@ def _read(encoder: SingleVectors, texts: RowTexts, rows: Rows) -> Iterator[tuple
         yield first, found, encoder.read_passages(found)
 
 
-def _rounded(
-    encoder: SingleVectors, collection: Collection, first: int, vectors: np.ndarray, precision: np.dtype
-) -> np.ndarray:
+def _rounded(encoder: SingleVectors, collection: RowIds, first: int, vectors: np.ndarray, precision: np.dtype) -> np.ndarray:
     """Return the vectors as stored.
 
     Raises:

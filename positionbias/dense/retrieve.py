@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.collection import Collection
+from positionbias.core.computed import Stopwatch
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
@@ -27,6 +28,7 @@ from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.spent import computed_on
 from positionbias.results.runs import DenseFigures
 
 __all__ = ["DenseRetrieved", "retrieve_dense"]
@@ -78,7 +80,7 @@ def retrieve_dense(
     search = _search(vectors, depth, how, encoder)
     asked = query_blocks(encoder, chain(first, texts), search.at_once)
     counts = _Counts()
-    began = time.perf_counter()
+    watch = Stopwatch()
     with atomic_file(out, overwrite=overwrite) as partial:
         inputs = (
             ("collection", collection.path, collection.checksum),
@@ -97,7 +99,10 @@ def retrieve_dense(
         )
         rankings = _rankings(asked, search, vectors, min(depth, len(vectors)), counts)
         queries, pairs = write_rankings(partial, name, rankings, header=wanted.header.lines(manifest))
-        seconds = time.perf_counter() - began - counts.encoding
+        spent = watch.spent()
+        seconds = spent.seconds - counts.encoding
+        spent = replace(spent, seconds=seconds)
+        products = queries * len(vectors) if how.index == "exact" else 0
         counted = {"queries": queries, "pairs": pairs, "empty_queries": counts.empty, "short_queries": counts.short}
         manifest = replace(
             manifest,
@@ -107,7 +112,11 @@ def retrieve_dense(
                 **counted,
                 **({} if encoder.of_queries is None else {"int8_agreement": asdict(encoder.of_queries)}),
             },
-            provenance=provenance(device=str(encoder.model.device), seconds=round(seconds, 3)),
+            provenance=provenance(
+                device=str(encoder.model.device),
+                seconds=round(seconds, 3),
+                **computed_on(encoder.model.device, spent, products=products).facts(),
+            ),
         )
         write_manifest(manifest_path(partial), manifest)
     figures = DenseFigures(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
@@ -13,12 +11,12 @@ from typing import NamedTuple
 from positionbias.core.collection import Collection
 from positionbias.core.groups import TrainingGroup
 from positionbias.core.progress import step
+from positionbias.core.timing import seconds_each
 from positionbias.training.plan import TrainPlan
 
 __all__ = ["Estimator", "ModelWork", "Work", "training"]
 
-SAMPLE = 256  # texts per side to time a model
-PATIENCE, CALLS = 2.5, 12  # seconds and calls of one timing; the three timings of a model take under 10 seconds
+SAMPLE = 256  # texts per side to time a model, which takes three timings
 
 
 class ModelWork(NamedTuple):
@@ -117,10 +115,10 @@ def _timed(plan: TrainPlan, collection: Collection) -> tuple[float, float, float
 
     torch.set_num_threads(config.threads or threads)
     with step(f"timing {plan.kind}", None), devices.own_generator():
-        trained = config.accumulate * config.batch_size * _seconds_each(train, config.batch_size)
+        trained = config.accumulate * config.batch_size * seconds_each(train, config.batch_size)
         model.eval()
         with torch.inference_mode(), RankingConfig().autocast(model.device):
-            passage, pair = 0.0, _seconds_each(score, len(passages))
+            passage, pair = 0.0, seconds_each(score, len(passages))
             if isinstance(model, PassageEncoder):
                 interact, passage = model.interact, pair
                 sides = *model.encode_queries(queries[:8]), *model.encode_passages(passages[:8])
@@ -128,21 +126,6 @@ def _timed(plan: TrainPlan, collection: Collection) -> tuple[float, float, float
                 def meet(pairs: int) -> None:
                     interact(*(side[torch.arange(pairs) % len(side)] for side in sides)).sum().item()
 
-                pair = _seconds_each(meet, SAMPLE)
+                pair = seconds_each(meet, SAMPLE)
     torch.set_num_threads(threads)
     return trained, passage, pair
-
-
-def _seconds_each(call: Callable[[int], object], most: int) -> float:
-    """Return the seconds of one: the minimum over calls of doubling size, up to ``most``, as other load only adds time."""
-    call(1)  # made once
-    spent, least = 0.0, math.inf
-    for doubled in range(CALLS):
-        number = min(most, 1 << doubled)
-        began = time.perf_counter()
-        call(number)
-        seconds = time.perf_counter() - began
-        spent, least = spent + seconds, min(least, seconds / number)
-        if spent + 2 * seconds > PATIENCE:
-            break
-    return least

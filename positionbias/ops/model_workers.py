@@ -30,4 +30,4 @@ def model_workers(engine: Engine, loading: Loading, checkpoint: Checkpoint) -> I
             f"{engine.workers} workers, {engine.engine}; leave them out"
         )
     with engine.open(gpus=checkpoint.model.device.type == "cuda") as map_shards:
-        yield Spread(loading, map_shards)
+        yield Spread(loading, map_shards, engine.workers if engine.address is None else None)

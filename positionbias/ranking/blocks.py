@@ -15,6 +15,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from positionbias.core.computed import Spent, Stopwatch
 from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import SILENT, Progress
 from positionbias.core.run import Run
@@ -153,10 +154,12 @@ class BlockScorer:
         return type(self), (self.model, self.collection, self.config, self.name)
 
     def __call__(self, block: QueryBlock) -> Scored:
-        run, texts = block.run(self.name), block.texts_by_id()
+        run, texts, model = block.run(self.name), block.texts_by_id(), self.model()
         passages = self.collection if block.carried is None else block.carried
         assert passages is not None
-        done = score_candidates(self.model(), passages, texts, run, self.config, self.bar, name=self.name, seen=block.seen)
+        watch = Stopwatch()
+        done = score_candidates(model, passages, texts, run, self.config, self.bar, name=self.name, seen=block.seen)
+        done.spent = watch.spent()
         self._here += 1
         return done
 
@@ -195,6 +198,7 @@ class _Counts:
     again: int
     empty_queries: int
     batch_tokens: int | None
+    spent: Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +212,7 @@ class _Keeper:
         scores = [done.scores[query_id] for query_id, _ in block.pairs]
         with open(path, "wb") as handle:
             np.save(handle, np.concatenate(scores).astype(np.float32, copy=False))
-        return _Counts(done.truncated, done.again, done.empty_queries, done.batch_tokens)
+        return _Counts(done.truncated, done.again, done.empty_queries, done.batch_tokens, done.spent)
 
 
 def keep_scores(
@@ -231,5 +235,5 @@ def keep_scores(
     ):
         ends = np.cumsum([len(pairs.numbers(query_id)) for query_id in query_ids])
         scores = dict(zip(query_ids, np.split(np.load(place), ends[:-1]), strict=True))
-        whole.add(Scored(scores, counts.truncated, counts.again, counts.empty_queries, counts.batch_tokens))
+        whole.add(Scored(scores, counts.truncated, counts.again, counts.empty_queries, counts.batch_tokens, counts.spent))
     return whole

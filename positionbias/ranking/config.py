@@ -259,10 +259,11 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How other processes compute with a model: how each loads it, and the engine's map over shards."""
+    """How other processes compute with a model: how each loads it, the engine's map over shards, and how many share a machine if known."""
 
     loading: Loading
     map_shards: MapShards
+    workers: int | None = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,10 +102,11 @@ class _Intake:
                 self._remember("passage", passage_id, part.line(ranking.query_id, passage_id))
             if len(unknown) < len(ranking.passage_ids):
                 kept.append(self._stored(ranking, unknown))
-        return kept, {
+        unknown_pairs = {
             "pairs_of_unknown_queries": self._unknown["query"] - before["query"],
             "pairs_of_unknown_passages": self._unknown["passage"] - before["passage"],
         }
+        return ScoredBlock(kept, unknown_pairs)
 
     def _remember(self, what: str, item: str, line: int, pairs: int = 1) -> None:
         self._unknown[what] += pairs

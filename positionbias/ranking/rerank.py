@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from positionbias.core.collection import Collection
+from positionbias.core.computed import Computed
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
@@ -25,6 +26,7 @@ from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_queries, kee
 from positionbias.ranking.config import Elsewhere, RankingConfig, Reranking, Spread
 from positionbias.ranking.score import check_passages, int8_agreement, known_queries, score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored
+from positionbias.ranking.spent import computed_on, shared_by
 from positionbias.results.result import Result
 from positionbias.results.runs import RerankingFigures
 
@@ -204,7 +206,9 @@ def rerank_run(
                 folder=folder / "scores",
             )
         seconds: JsonObject = {} if done.seconds is None else {"seconds": round(done.seconds, 3)}
-        told = provenance(threads=torch.get_num_threads(), device=str(device), **seconds)
+        told = provenance(
+            threads=torch.get_num_threads(), device=str(device), **seconds, **_spent(checkpoint.model, done, spread).facts()
+        )
         manifest, target = replace(manifest, provenance=told), folder / out.name
         write_run(target, apply_depth(run, done.run, depth, name=name), header=reranking.header.lines(manifest))
         content: JsonObject = {
@@ -218,3 +222,10 @@ def rerank_run(
         }
         write_manifest(manifest_path(target), replace(manifest, content=content))
     return done
+
+
+def _spent(model: AnyRanker, done: Rescored, spread: Spread | None) -> Computed:
+    """Return what was computed, over all runs that scored the blocks."""
+    encoded = done.passages + done.counts.again if done.cached else 0
+    workers = shared_by(spread, done.blocks)
+    return computed_on(model.device, done.counts.spent, workers=workers, passages=encoded, pairs=done.run.pairs)

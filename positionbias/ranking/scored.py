@@ -8,6 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
+from positionbias.core.computed import Spent
+
 __all__ = ["PassageTexts", "Scored"]
 
 
@@ -22,7 +24,7 @@ class Scored:
     """Scores by query id, ``(candidates,)`` float32 each, in the candidates' order, and counts.
 
     ``truncated``: passages (or pairs) at the model's limit, which may have been cut; ``again``: repeated encodings of passages;
-    ``batch_tokens``: the batch size to which the device's memory forced a cut.
+    ``batch_tokens``: the batch size to which the device's memory forced a cut; ``spent``: what scoring blocks took.
     """
 
     scores: dict[str, np.ndarray] = field(default_factory=dict)
@@ -30,6 +32,7 @@ class Scored:
     again: int = 0
     empty_queries: int = 0
     batch_tokens: int | None = None
+    spent: Spent = field(default_factory=Spent)
 
     def add(self, other: Scored) -> None:
         """Add the scores and counts of other queries."""
@@ -38,3 +41,4 @@ class Scored:
         self.again += other.again
         self.empty_queries += other.empty_queries
         self.batch_tokens = min(filter(None, (self.batch_tokens, other.batch_tokens)), default=None)
+        self.spent = Spent.of((self.spent, other.spent))

@@ -32,6 +32,7 @@ from positionbias.ranking.blocks import BlockScorer, QueryBlock, blocks_of, cut_
 from positionbias.ranking.config import Elsewhere, RankingConfig, Spread, TaughtPassages
 from positionbias.ranking.query_blocks import Pairs
 from positionbias.ranking.score import check_passages, int8_agreement, known_queries
+from positionbias.ranking.spent import computed_on, shared_by
 
 __all__ = ["teach"]
 
@@ -112,12 +113,13 @@ def teach(
             manifest,
             splits=asked.splits,
             content=lambda: asked.counts,
-            facts=lambda: {
+            facts=lambda spent: {
                 "threads": torch.get_num_threads(),
                 "device": str(model.model.device),
                 "batch_tokens": scorer.batch_tokens,
                 **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
                 "seconds": round(time.perf_counter() - began, 3),
+                **computed_on(model.model.device, spent, workers=shared_by(spread, len(cut)), pairs=sum(sizes)).facts(),
             },
             map_shards=scorer.advancing(spread.map_shards if spread else map, sizes),
         )
@@ -235,4 +237,4 @@ class _Scorer(BlockScorer):
         done = self(block)
         self.batch_tokens = min(filter(None, (self.batch_tokens, done.batch_tokens)), default=None)
         counts = {"truncated": done.truncated, "empty_queries": done.empty_queries}
-        return block.run(self.name).rescored(self.name, done.scores).rankings(), counts
+        return ScoredBlock(block.run(self.name).rescored(self.name, done.scores).rankings(), counts, done.spent)

@@ -16,6 +16,7 @@ from positionbias.cli.main import posbias
 TAKES_DIFFERENT = {
     "--loss": "a study trains by several, each with its group size and part of the steps",
     "--out": "a folder, a file, or a pipe, as the command writes it",
+    "--passages": "a plan is of 1e9",
     "--precision": "training has no int8",
     "--relevant-from": "study pooling has several tasks, each with its grade",
     "--score": "a calibration may be of the mean of two scores",
@@ -27,6 +28,7 @@ MEANS = {
     "--answers-in": "start",
     "--b": "normalisation by length",
     "--candidates": "re-rank|negatives|BM25's|to score",
+    "--collection": "passages of|whose",
     "--contaminate": "train on|contaminat",
     "--deepest": "curve",
     "--depth": "candidates|passages|pool|down",

@@ -14,7 +14,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.run import Ranking
 from positionbias.core.teacher_files import Repeats, read_teacher_file, scored_pairs, spilled_parts
-from positionbias.core.teacher_scores import KIND, TeacherScores, open_teacher_scores, write_teacher_scores
+from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, open_teacher_scores, write_teacher_scores
 from tests.sealing import reseal
 
 RANKINGS = [
@@ -29,7 +29,7 @@ def stored(folder: Path, parts: list[list[Ranking]], **options: object) -> Teach
     folder.mkdir()
     write_teacher_scores(
         folder,
-        lambda part: (part, {"seen": 1}),
+        lambda part: ScoredBlock(part, {"seen": 1}),
         parts,
         Manifest(KIND, "teacher", "a test"),
         splits=("train",),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from positionbias.core import timing
 from positionbias.core.collection import Collection
 from positionbias.experiments import estimate
 from positionbias.experiments.estimate import Estimator, ModelWork, Work, training
@@ -128,8 +129,8 @@ def test_calls_grow_while_there_is_time(monkeypatch: pytest.MonkeyPatch, each: f
         made.append(number)
         clock[0] += each * number
 
-    monkeypatch.setattr(estimate.time, "perf_counter", lambda: clock[0])
-    assert estimate._seconds_each(call, 5) == each
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: clock[0])
+    assert timing.seconds_each(call, 5) == each
     assert made == calls
 
 

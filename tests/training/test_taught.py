@@ -18,7 +18,7 @@ from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Ranking, Run, order_by_score, read_run
-from positionbias.core.teacher_scores import KIND, TeacherScores, write_teacher_scores
+from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, write_teacher_scores
 from positionbias.training.plan import TrainPlan
 from positionbias.training.trainsets.sample import StoredGroups, make_sampler
 from positionbias.training.trainsets.source import group_source
@@ -59,7 +59,7 @@ def teacher_of(
     folder.mkdir()
     write_teacher_scores(
         folder,
-        lambda part: (part, {}),
+        lambda part: ScoredBlock(part, {}),
         [rankings],
         Manifest(KIND, "teacher", "a test"),
         splits=splits or ("train",),
