@@ -11,7 +11,7 @@ import torch
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.manifest import Manifest, input_ref
+from positionbias.core.manifest import Manifest, input_ref, read_manifest
 from positionbias.core.records import Passage
 from positionbias.core.retrieval import Retrieval
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
@@ -87,3 +87,14 @@ def tiny_tokenizer(words: Sequence[str] = WORDS) -> Any:
     letters = [*ascii_lowercase, *digits, *punctuation]
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters), *words]
     return BertTokenizer(vocab={piece: number for number, piece in enumerate(pieces)}, do_lower_case=True)
+
+
+def assert_same_study(one: Path, other: Path) -> None:
+    """Two studies have the same artefacts, but for what says when, where and how fast they were made."""
+    found = {path.relative_to(one) for path in one.rglob("*") if path.is_file()}
+    assert found == {path.relative_to(other) for path in other.rglob("*") if path.is_file()}
+    for path in found:
+        if path.name == "manifest.json":
+            assert read_manifest((one / path).parent).comparable() == read_manifest((other / path).parent).comparable(), path
+        elif path.parts[0] != "steps" and path.name != "log.jsonl" and not path.name.endswith(".manifest.json"):
+            assert (one / path).read_bytes() == (other / path).read_bytes(), path

@@ -53,10 +53,11 @@ def map_shards(function: Callable[[Item], Out], items: Iterable[Item], workers: 
 
 
 @contextmanager
-def processes(workers: int = 1) -> Iterator[MapShards]:
+def processes(workers: int = 1, *, long: bool = False) -> Iterator[MapShards]:
     """Yield a ``map_shards`` of two arguments whose processes start on first use and serve all later maps.
 
-    One item alone is worked on in this process.
+    One item alone is worked on in this process. ``long``: all items are handed out at once, and an error of one ends the others, as
+    nobody would wait hours for them.
     """
     check_workers(workers)
     with ExitStack() as stack:
@@ -76,8 +77,9 @@ def processes(workers: int = 1) -> Iterator[MapShards]:
                 for number in range(workers):
                     numbers.put(number)
                 begin = (is_quiet(), numbers, workers)
-                pools.append(stack.enter_context(ProcessPoolExecutor(workers, context, _begin, begin)))
-            yield from _in_order(pools[0], function, chain(first, rest), workers)
+                pools.append(ProcessPoolExecutor(workers, context, _begin, begin))
+                stack.callback(pools[0].shutdown, cancel_futures=True)  # a map may be left unfinished
+            yield from _in_order(pools[0], function, chain(first, rest), workers, long=long)
 
         yield map if workers == 1 else over_processes
 
@@ -87,13 +89,15 @@ def _over_own_processes(function: Callable[[Item], Out], items: Iterable[Item], 
         yield from over_processes(function, items)
 
 
-def _in_order(pool: ProcessPoolExecutor, function: Callable[[Item], Out], items: Iterable[Item], workers: int) -> Iterator[Out]:
+def _in_order(
+    pool: ProcessPoolExecutor, function: Callable[[Item], Out], items: Iterable[Item], workers: int, *, long: bool
+) -> Iterator[Out]:
     pending: deque[Future[Out]] = deque()
     try:
         for item in items:
             with stopping.held_back():
                 pending.append(pool.submit(_work, function, item))
-            if len(pending) >= 2 * workers:
+            if len(pending) >= 2 * workers and not long:
                 _wait(pool, [pending[0]])
                 yield pending.popleft().result()
         while pending:
@@ -108,6 +112,10 @@ def _in_order(pool: ProcessPoolExecutor, function: Callable[[Item], Out], items:
         ) from error
     except KeyboardInterrupt:
         stopping.end_workers()
+        raise
+    except BaseException:
+        for worker in list((pool._processes or {}).values()) if long else []:
+            worker.terminate()
         raise
     finally:
         # no worker may still be writing when the caller cleans up after an error

@@ -11,11 +11,12 @@ import os
 import platform
 import signal
 import socket
+import sys
 import tempfile
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -27,7 +28,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.local import check_workers
 
-__all__ = ["RETRIES", "SECONDS_TO_STOP", "Place", "given_up", "ray_tasks", "result_of", "work"]
+__all__ = ["RETRIES", "SECONDS_TO_STOP", "Place", "given_up", "in_order_of_long", "no_gpu", "ray_tasks", "result_of", "work"]
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
@@ -130,13 +131,43 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def _in_order(ray: Any, place: Place, function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
-    task = ray.remote(max_retries=RETRIES)(work)
+    return _tasks_in_order(ray, place, function, items, lambda: 2 * _cpus(ray), {})
+
+
+def in_order_of_long(
+    ray: Any, place: Place, function: Callable[[Item], Out], items: Iterable[Item], *, threads: int, gpus: bool
+) -> Iterator[Out]:
+    """Yield ``function`` of every item in the order of the items, all of which Ray has at once.
+
+    An item takes as many CPUs as it has ``threads``, at most those of the largest machine; or with ``gpus`` a GPU and a process of its own,
+    which Ray ends after it.
+
+    Raises:
+        SettingError: ``gpus``, and the cluster has none.
+        PositionBiasError: an item's process died more often than it is repeated.
+    """
+    if gpus and not ray.cluster_resources().get("GPU"):
+        raise no_gpu()
+    largest = max(int(node["Resources"].get("CPU", 1)) for node in ray.nodes() if node["Alive"])
+    takes = {"num_gpus": 1} if gpus else {"num_cpus": min(threads, largest)}
+    return _tasks_in_order(ray, place, function, items, lambda: sys.maxsize, takes)
+
+
+def _tasks_in_order(
+    ray: Any,
+    place: Place,
+    function: Callable[[Item], Out],
+    items: Iterable[Item],
+    most: Callable[[], int],
+    takes: Mapping[str, int],
+) -> Iterator[Out]:
+    task = ray.remote(max_retries=RETRIES, **takes)(work)
     function_ref = ray.put(function)
     pending: deque[Any] = deque()
     try:
         for item in items:
             pending.append(task.remote(place, function_ref, item))
-            while len(pending) >= 2 * _cpus(ray):
+            while len(pending) >= most():
                 yield result_of(ray, pending.popleft())
         while pending:
             yield result_of(ray, pending.popleft())
@@ -171,6 +202,11 @@ def given_up(error: Exception) -> PositionBiasError:
         f"wanted every shard done on the Ray cluster; found, after {RETRIES} retries: {first_line(error)}; "
         "look at the cluster with: ray status"
     )
+
+
+def no_gpu() -> SettingError:
+    """Return the error of work on GPUs on a cluster without any."""
+    return SettingError("--engine ray: wanted a GPU in the cluster; found none; give --device cpu, or add machines with GPUs")
 
 
 def first_line(error: Exception) -> str:
