@@ -53,8 +53,9 @@ class Engine:
         """Return how many items of ``open_long`` are worked on at once on this machine; None on a cluster, which decides itself."""
         if self.address is not None:
             return None
-        here = self.workers if self.engine == "ray" else min(self.workers, cores())
-        return self.workers if gpus else max(1, here // threads)
+        if gpus:
+            return self.workers
+        return max(1, self.workers // threads if self.engine == "ray" else min(self.workers, cores() // threads))
 
     @contextmanager
     def open_long(self, threads: int, *, gpus: bool = False) -> Iterator[MapShards]:

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
@@ -101,7 +101,7 @@ def _in_order(
                 _wait(pool, [pending[0]])
                 yield pending.popleft().result()
         while pending:
-            _wait(pool, [pending[0]])
+            _wait(pool, [pending[0]], pending if long else ())
             yield pending.popleft().result()
     except (BrokenProcessPool, _Stopped) as error:
         # the signal that ended the worker may also reach this process and raise KeyboardInterrupt here
@@ -122,10 +122,15 @@ def _in_order(
         _wait(pool, [future for future in pending if not future.cancel()])
 
 
-def _wait(pool: ProcessPoolExecutor, futures: Sequence[Future[Any]]) -> None:
-    """Wait until all are done. A pool whose worker was killed within a message would wait forever for the rest, so its pipe is closed."""
+def _wait(pool: ProcessPoolExecutor, futures: Sequence[Future[Any]], others: Collection[Future[Any]] = ()) -> None:
+    """Wait until all are done, or raise an error of the ``others``.
+
+    A pool whose worker was killed within a message would wait forever for the rest, so its pipe is closed.
+    """
     looks = 0
     while wait(futures, _LOOK).not_done:
+        for failed in (other for other in others if other.done() and other.exception()):
+            failed.result()
         workers = list((pool._processes or {}).values())
         looks = looks + 1 if any(worker.exitcode is not None for worker in workers) else 0
         if looks == 2:  # otherwise the pool would have noticed

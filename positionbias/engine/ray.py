@@ -11,12 +11,11 @@ import os
 import platform
 import signal
 import socket
-import sys
 import tempfile
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -131,13 +130,24 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def _in_order(ray: Any, place: Place, function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
-    return _tasks_in_order(ray, place, function, items, lambda: 2 * _cpus(ray), {})
+    task = ray.remote(max_retries=RETRIES)(work)
+    function_ref = ray.put(function)
+    pending: deque[Any] = deque()
+    try:
+        for item in items:
+            pending.append(task.remote(place, function_ref, item))
+            while len(pending) >= 2 * _cpus(ray):
+                yield result_of(ray, pending.popleft())
+        while pending:
+            yield result_of(ray, pending.popleft())
+    finally:
+        _let_end(ray, pending)
 
 
 def in_order_of_long(
     ray: Any, place: Place, function: Callable[[Item], Out], items: Iterable[Item], *, threads: int, gpus: bool
 ) -> Iterator[Out]:
-    """Yield ``function`` of every item in the order of the items, all of which Ray has at once.
+    """Yield ``function`` of every item in the order of the items. Ray has all items at once, and the first error is raised when it happens.
 
     An item takes as many CPUs as it has ``threads``, at most those of the largest machine; or with ``gpus`` a GPU and a process of its own,
     which Ray ends after it.
@@ -150,32 +160,29 @@ def in_order_of_long(
         raise no_gpu()
     largest = max(int(node["Resources"].get("CPU", 1)) for node in ray.nodes() if node["Alive"])
     takes = {"num_gpus": 1} if gpus else {"num_cpus": min(threads, largest)}
-    return _tasks_in_order(ray, place, function, items, lambda: sys.maxsize, takes)
-
-
-def _tasks_in_order(
-    ray: Any,
-    place: Place,
-    function: Callable[[Item], Out],
-    items: Iterable[Item],
-    most: Callable[[], int],
-    takes: Mapping[str, int],
-) -> Iterator[Out]:
     task = ray.remote(max_retries=RETRIES, **takes)(work)
     function_ref = ray.put(function)
-    pending: deque[Any] = deque()
+    pending: list[Any] = []
+    done: dict[Any, Out] = {}
     try:
         for item in items:
             pending.append(task.remote(place, function_ref, item))
-            while len(pending) >= most():
-                yield result_of(ray, pending.popleft())
-        while pending:
-            yield result_of(ray, pending.popleft())
+        for one in list(pending):
+            while one not in done:
+                (ended,), pending = ray.wait(pending, num_returns=1)
+                done[ended] = result_of(ray, ended)
+            yield done.pop(one)
     finally:
-        if pending and ray.is_initialized():
-            # No task may still be writing when the caller cleans up after an error. ray.cancel would end them sooner, and now and
-            # then this process with them: "Check failed: … Tried to complete task that was not pending".
-            ray.wait(list(pending), num_returns=len(pending), timeout=SECONDS_TO_STOP)
+        _let_end(ray, pending)
+
+
+def _let_end(ray: Any, pending: Collection[Any]) -> None:
+    """Wait a while for what is left: no task may still be writing when the caller cleans up after an error.
+
+    ray.cancel would end them sooner, and now and then this process with them: "Check failed: … Tried to complete task that was not pending".
+    """
+    if pending and ray.is_initialized():
+        ray.wait(list(pending), num_returns=len(pending), timeout=SECONDS_TO_STOP)
 
 
 def _cpus(ray: Any) -> int:
