@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from string import ascii_lowercase, digits, punctuation
@@ -96,5 +97,11 @@ def assert_same_study(one: Path, other: Path) -> None:
     for path in found:
         if path.name == "manifest.json":
             assert read_manifest((one / path).parent).comparable() == read_manifest((other / path).parent).comparable(), path
+        elif path.suffix == ".html":
+            assert _undated((one / path).read_text()) == _undated((other / path).read_text()), path
         elif path.parts[0] != "steps" and path.name != "log.jsonl" and not path.name.endswith(".manifest.json"):
             assert (one / path).read_bytes() == (other / path).read_bytes(), path
+
+
+def _undated(page: str) -> str:
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z", "", page)
