@@ -251,4 +251,4 @@ def work(place: Place, function: Callable[[Item], Out], item: Item) -> Out:
 
 @cache
 def _software() -> tuple[tuple[str, str], ...]:
-    return tuple(package_versions(USUAL_WORDS, "numpy", "pyarrow").items())
+    return tuple(package_versions(USUAL_WORDS, "numpy", "pyarrow", "torch", "transformers").items())

@@ -15,6 +15,7 @@ from positionbias.core.operation import Before, Seed, operation
 from positionbias.core.places import Place, output_place, pasted, refuse_inputs
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting, settings_of
+from positionbias.core.shard_work import GO_ON
 from positionbias.engine.choose import Engine
 from positionbias.ops.artefacts import page_of
 from positionbias.ops.outcome import Printed, Written, study_of
@@ -143,8 +144,12 @@ def study(
         from positionbias.experiments.step import Steps
 
         made = Steps(place, say, dry_run=dry_run)
-    with nullcontext() if dry_run else engine.open():  # a Ray of this machine serves all steps
-        results = runner_of(name)(*found, settings, made)
+    try:
+        with nullcontext() if dry_run else engine.open():  # a Ray of this machine serves all steps
+            results = runner_of(name)(*found, settings, made)
+    except KeyboardInterrupt as error:
+        error.add_note(GO_ON)
+        raise
     if dry_run:
         steps: Steps = made.steps if of.trains else made
         return StudyPlan([steps.plan(found[-1].name if found else getattr(settings, "collection", ""))])

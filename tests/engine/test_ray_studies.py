@@ -31,7 +31,7 @@ pytestmark = [
     # Ray leaves the processes that it started, and their pipes, to the end of ours
     pytest.mark.filterwarnings("ignore::ResourceWarning:ray.*", "ignore:subprocess .* is still running:ResourceWarning"),
 ]
-STEPS = 40
+STEPS = 16
 TRAINING = TrainConfig(
     batch_size=4, max_steps=STEPS, validate_every=STEPS // 4, save_every=1, probe_passages=0, learning_rate=0.01, threads=1
 )
@@ -46,7 +46,7 @@ SETTINGS = PositionBiasSettings(
 )
 # the same, as a command
 OPTIONS = (
-    "--models", "tk", "--seeds", 1, "--seeds", 2, "--rotations", 1, "--depth", 4, "--train-depth", 4, "--measures", "nDCG@10", "--max-steps", STEPS,
+    "--models", "tk", "--seeds", 1, "--seeds", 2, "--rotations", 1, "--depth", 4, "--train-depth", 4, "--measure", "nDCG@10", "--max-steps", STEPS,
     "--batch-size", 4, "--validate-every", STEPS // 4, "--save-every", 1, "--probe-passages", 20, "--learning-rate", 0.01, "--threads", 1,
     "--set", "tk.probe_passages=0", "--set", "tk.dimension=8", "--set", "tk.layers=1", "--set", "tk.heads=2", "--set", "tk.head_size=3", "--set", "tk.feed_forward=6",
 )  # fmt: skip
