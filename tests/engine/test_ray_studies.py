@@ -14,15 +14,11 @@ from typing import Any
 
 import pytest
 
-import positionbias
+from positionbias.cli.main import main
 from positionbias.core.collection import Collection
-from positionbias.engine.choose import Engine
-from positionbias.experiments.model_settings import ModelSettings
-from positionbias.papers.position_bias.settings import PositionBiasSettings
 from positionbias.planted.generator import PlantedSettings
-from positionbias.training.config import TrainConfig
 
-from ..tiny import TINY, assert_same_study, planted
+from ..tiny import assert_same_study, planted
 from .session import assert_within, processes_of_session
 
 pytestmark = [
@@ -32,19 +28,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning:ray.*", "ignore:subprocess .* is still running:ResourceWarning"),
 ]
 STEPS = 16
-TRAINING = TrainConfig(
-    batch_size=4, max_steps=STEPS, validate_every=STEPS // 4, save_every=1, probe_passages=0, learning_rate=0.01, threads=1
-)
-SETTINGS = PositionBiasSettings(
-    models=(ModelSettings("tk", TINY, TRAINING),),
-    seeds=(1, 2),
-    draws=(1,),
-    depth=4,
-    train_depth=4,
-    measures=("nDCG@10",),
-    probe_passages=20,
-)
-# the same, as a command
 OPTIONS = (
     "--models", "tk", "--seeds", 1, "--seeds", 2, "--rotations", 1, "--depth", 4, "--train-depth", 4, "--measure", "nDCG@10", "--max-steps", STEPS,
     "--batch-size", 4, "--validate-every", STEPS // 4, "--save-every", 1, "--probe-passages", 20, "--learning-rate", 0.01, "--threads", 1,
@@ -58,15 +41,17 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return planted(tmp_path_factory.mktemp("studies") / "planted", settings)
 
 
-def study(collection: Collection, out: Path, engine: Engine) -> Path:
-    positionbias.study("position-bias", collection, settings=SETTINGS, out=out, engine=engine)
+def study(collection: Collection, out: Path, *engine: object) -> Path:
+    with pytest.raises(SystemExit) as stop:
+        main(list(map(str, ["study", "position-bias", collection.path, "--out", out, *OPTIONS, *engine])))
+    assert stop.value.code == 0
     return out
 
 
 @pytest.fixture(scope="module")
 def alone(collection: Collection) -> Path:
     """The study by one process."""
-    return study(collection, collection.path.parent / "alone" / "study", Engine())
+    return study(collection, collection.path.parent / "alone" / "study")
 
 
 @pytest.fixture
@@ -88,8 +73,8 @@ def at_work(out: Path) -> list[str]:
 
 
 def test_two_workers_and_a_ray_of_this_machine_find_the_same(collection: Collection, alone: Path, folder: Path) -> None:
-    assert_same_study(study(collection, folder / "two", Engine(workers=2)), alone)
-    assert_same_study(study(collection, folder / "ray", Engine(workers=2, engine="ray")), alone)
+    assert_same_study(study(collection, folder / "two", "--workers", 2), alone)
+    assert_same_study(study(collection, folder / "ray", "--workers", 2, "--engine", "ray"), alone)
 
 
 def start(folder: Path, collection: Collection, *arguments: object) -> subprocess.Popen[str]:
@@ -163,6 +148,6 @@ def test_a_node_that_is_killed_half_way_changes_nothing(
 
     killer = threading.Thread(target=kill)
     killer.start()
-    assert_same_study(study(collection, out, Engine(engine="ray", address=cluster.address)), alone)
+    assert_same_study(study(collection, out, "--engine", "ray", "--address", cluster.address), alone)
     killer.join()
     assert len(killed_at[0]) < 4

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
+from threadpoolctl import threadpool_info
 
 from positionbias.core.errors import InputError, SettingError, StorageError
 from positionbias.core.only_one import only_one
@@ -36,7 +37,9 @@ class Made(NamedTuple):
 
 def make(steps: Steps, item: int) -> Made:
     steps.make(f"step-{item}", steps.folder / str(item), {}, {}, partial((steps.folder / str(item)).write_text, str(item)))
-    return Made(item, torch.get_num_threads(), os.getpid())
+    (numpy,) = {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+    assert numpy == torch.get_num_threads()  # its products too have other last bits
+    return Made(item, numpy, os.getpid())
 
 
 @pytest.fixture
