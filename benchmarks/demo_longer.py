@@ -13,6 +13,7 @@ from pathlib import Path
 
 from measuring import hardware, result_place
 
+from positionbias.engine.choose import Engine
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.position_bias import study as demo
 from positionbias.results.payloads import Finding
@@ -44,7 +45,11 @@ def main() -> None:
     found = []
     for name, study in (("demo", short), ("longer", longer(short))):
         demo.DEMO_STUDY = study
-        found.append(sentences(load_results(demo.run_demo(Workspace(given.state / name, print, workers=2), seed=given.seed))))
+        found.append(
+            sentences(
+                load_results(demo.run_demo(Workspace(given.state / name, print, engine=Engine(workers=2)), seed=given.seed))
+            )
+        )
     steps = model.training.max_steps
     lines = [
         "# The demo, and three times its steps",

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from positionbias.core.collection import Collection
+from positionbias.engine.choose import Engine
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY, run_study
 from positionbias.planted.generator import write_planted
@@ -24,7 +25,9 @@ def run(folder: Path, dose: float, workers: int) -> Path:
     if not place.exists():
         write_planted(place, replace(DEMO_COLLECTION, front_loading=dose), name=f"planted-{dose:g}")
     return run_study(
-        Collection(place), replace(DEMO_STUDY, seeds=SEEDS, draws=DRAWS), Workspace(folder, print, workers=workers)
+        Collection(place),
+        replace(DEMO_STUDY, seeds=SEEDS, draws=DRAWS),
+        Workspace(folder, print, engine=Engine(workers=workers)),
     )
 
 

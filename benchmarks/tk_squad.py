@@ -9,7 +9,7 @@ with BM25, is the answer, and is trained with two more seeds.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, partial
@@ -21,12 +21,13 @@ from positionbias.core.collection import Collection
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.formatting import decimal
 from positionbias.core.run import read_run
+from positionbias.engine.choose import Engine
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.significance import clusters_by_passage, compare
 from positionbias.evaluation.trainings import compare_trainings
 from positionbias.experiments.artefacts import checkpoint_facts
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.workspace import Training, Workspace
+from positionbias.experiments.workspace import Workspace
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.formats.squad import import_squad
 from positionbias.models.checkpoint import LOG
@@ -36,6 +37,7 @@ from positionbias.models.settings import DistilSettings
 from positionbias.models.shapes import TKConfig
 from positionbias.results.payloads import Comparison
 from positionbias.training.config import TrainConfig
+from positionbias.training.plan import TrainPlan
 
 MEASURE, DEPTH, SEEDS, DIMENSION = "nDCG@10", 10, (1, 2, 3), 128
 SPLITS = ("validation", "test")
@@ -78,7 +80,7 @@ class Setting:
     """The collection, its candidates and vectors, and what trainings come to on it."""
 
     def __init__(self, train: Path, test: Path, folder: Path, workers: int) -> None:
-        self.workspace = Workspace(folder, print, workers=workers)
+        self.workspace = Workspace(folder, print, engine=Engine(workers=workers))
         self.place = folder / "squad"
         make = partial(import_squad, [train], test, self.place, validation=1_000, seed=1, overwrite=True)
         files = {"train": sha256_file(train), "test": sha256_file(test)}
@@ -97,12 +99,16 @@ class Setting:
         make = partial(distil, [self.collection], MINILM, out, settings, split="train", threads=2, overwrite=True)
         return self.workspace.steps.make("words", out, {"dimension": DIMENSION}, {"squad": self.collection.checksum}, make)
 
-    def training(self, name: str, tried: Tried, seed: int) -> Training:
+    def training(self, name: str, tried: Tried, seed: int) -> tuple[str, Path, TrainPlan]:
         train = self.workspace.within(f"negatives-{tried.negatives}").candidates(
             self.place, "train", tried.negatives, Bm25Settings()
         )
         plan = tried.model(self.vectors).plan(train, self.first["validation"], seed=seed)
-        return Training(f"{'-'.join(name.replace(':', '').replace(',', '').split())}-{seed}", self.place, plan)
+        return f"{'-'.join(name.replace(':', '').replace(',', '').split())}-{seed}", self.place, plan
+
+    def trained(self, trainings: Sequence[tuple[str, Path, TrainPlan]]) -> Iterator[Path]:
+        """Their checkpoints, made side by side."""
+        return self.workspace.side_by_side(partial(_trained, self.workspace), trainings, [Tried().model(self.vectors)])
 
     def values(self, run: Path, split: str) -> dict[str, float]:
         return dict(per_query(read_run(run), self.qrels[split], [MEASURE])[MEASURE])
@@ -121,6 +127,10 @@ class Setting:
     def beside(self, values: Mapping[str, float], name: str) -> Comparison:
         """Test values against BM25's."""
         return compare(self.bm25["test"], values, names=("bm25", name), clusters=self.clusters, seed=1)
+
+
+def _trained(workspace: Workspace, training: tuple[str, Path, TrainPlan]) -> Path:
+    return workspace.trained(*training)
 
 
 def _difference(found: Comparison) -> str:
@@ -142,7 +152,7 @@ def main() -> None:
     at = Setting(given.train, given.test, given.state, given.workers)
     rows, best = [], (0.0, "", "")
     trainings = [at.training(name, tried, SEEDS[0]) for name, tried in TRIED.items()]
-    for name, model in zip(TRIED, at.workspace.trained_each(trainings), strict=True):
+    for name, model in zip(TRIED, at.trained(trainings), strict=True):
         facts, log = checkpoint_facts(model), read_json(model / LOG)
         cells = [f"step {log['best_step']:,}, depth {facts['depth']}"]
         for way, values in (("alone", at.alone), ("with BM25", at.with_bm25)):
@@ -152,7 +162,7 @@ def main() -> None:
         rows.append(f"| {name} | {' | '.join(cells)} |")
     _, name, way = best
     values = at.alone if way == "alone" else at.with_bm25
-    models = list(at.workspace.trained_each([at.training(name, TRIED[name], seed) for seed in SEEDS]))
+    models = list(at.trained([at.training(name, TRIED[name], seed) for seed in SEEDS]))
     repeats = {(seed, None): (at.bm25["test"], values(model, "test")) for seed, model in zip(SEEDS, models, strict=True)}
     found = compare_trainings(repeats, names=("bm25", name), clusters=at.clusters, seed=1)
     lines = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from string import ascii_lowercase, digits, punctuation
@@ -11,7 +12,7 @@ import torch
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.manifest import Manifest, input_ref
+from positionbias.core.manifest import Manifest, input_ref, read_manifest
 from positionbias.core.records import Passage
 from positionbias.core.retrieval import Retrieval
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
@@ -87,3 +88,20 @@ def tiny_tokenizer(words: Sequence[str] = WORDS) -> Any:
     letters = [*ascii_lowercase, *digits, *punctuation]
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters), *words]
     return BertTokenizer(vocab={piece: number for number, piece in enumerate(pieces)}, do_lower_case=True)
+
+
+def assert_same_study(one: Path, other: Path) -> None:
+    """Two studies have the same artefacts, but for what says when, where and how fast they were made."""
+    found = {path.relative_to(one) for path in one.rglob("*") if path.is_file()}
+    assert found == {path.relative_to(other) for path in other.rglob("*") if path.is_file()}
+    for path in found:
+        if path.name == "manifest.json":
+            assert read_manifest((one / path).parent).comparable() == read_manifest((other / path).parent).comparable(), path
+        elif path.suffix == ".html":
+            assert _undated((one / path).read_text()) == _undated((other / path).read_text()), path
+        elif path.parts[0] != "steps" and path.name != "log.jsonl" and not path.name.endswith(".manifest.json"):
+            assert (one / path).read_bytes() == (other / path).read_bytes(), path
+
+
+def _undated(page: str) -> str:
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z", "", page)

@@ -19,6 +19,7 @@ from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.files import sha256_file
 from positionbias.core.validation_draw import ValidationDraw
+from positionbias.engine.choose import Engine
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.step import Steps
 from positionbias.experiments.workspace import Workspace
@@ -210,7 +211,7 @@ def _tell(line: str) -> None:
 
 def _squad(name: str, density: Mapping[str, Density], data: Path, work: Path, size: Size) -> Study:
     """SQuAD, an arm for each density that its evidence is placed by; the audit takes the last, which is uniform."""
-    workspace = Workspace(work, _tell, workers=cores())
+    workspace = Workspace(work, _tell, engine=Engine(workers=cores()))
     files = {role: data / f"{role}.json.gz" for role in ("train", "test")}
     asked: dict[str, Any] = {"validation": size.validation[name], "seed": SEED}
     source = work / "source"
@@ -228,7 +229,7 @@ def _squad(name: str, density: Mapping[str, Density], data: Path, work: Path, si
 
 def _msmarco(data: Path, work: Path, size: Size) -> Study:
     """The MS MARCO sample, tested on TREC DL 2019 and 2020 with the candidates that came with them."""
-    workspace = Workspace(work, _tell, workers=cores())
+    workspace = Workspace(work, _tell, engine=Engine(workers=cores()))
     parts = [data / "collection.tsv.gz", data / "queries.train.tsv", data / "qrels.train.tsv"]
     attached = [Attachment(name, data / f"queries.{name}.tsv", data / f"qrels.{name}.txt") for name in TREC]
 

@@ -10,7 +10,7 @@ from positionbias.core.errors import DependencyError
 
 __all__ = ["MODELS", "check_models", "models_extra"]
 
-MODELS = ("torch", "transformers", "tokenizers", "safetensors", "huggingface_hub", "accelerate")
+MODELS = ("torch", "transformers", "tokenizers", "safetensors", "huggingface_hub", "accelerate", "threadpoolctl")
 
 
 @contextmanager

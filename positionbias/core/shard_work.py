@@ -19,7 +19,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -28,15 +28,15 @@ from uuid import uuid4
 import msgspec
 
 from positionbias import __version__
-from positionbias.core.durable import holding, make_folders, sync
+from positionbias.core.durable import make_folders, sync
 from positionbias.core.errors import InputError, PositionBiasError, SettingError, StorageError
 from positionbias.core.files import remove, sha256_file, storage_errors
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import Json, JsonObject
+from positionbias.core.only_one import foreign, only_one
 from positionbias.core.publish import put_folder, refuse_existing, sweep, write_json
 from positionbias.core.schema import converted
 from positionbias.core.seal import as_signed, signed
-from positionbias.core.system import NO_BLOCK, NO_FOLLOW, OPENS_FOLDERS
 
 __all__ = ["GO_ON", "MapShards", "make_shards", "resumable_folder", "work_folder"]
 
@@ -75,7 +75,7 @@ def resumable_folder(
     content = root / CONTENT
     with storage_errors(final):
         make_folders(root.parent)
-        with _only_one(root, final):
+        with only_one(root.with_name(f"{root.name}.lock"), final):
             refuse_existing(final, overwrite=overwrite, folder=folder, owned=owned)  # another run may just have finished
             sweep(final)
             with _fate_of(root, final), storage_errors(final):
@@ -104,43 +104,9 @@ def _fate_of(root: Path, final: Path) -> Iterator[None]:
         raise
 
 
-@contextmanager
-def _only_one(root: Path, final: Path) -> Iterator[None]:
-    """Hold the lock beside ``root``, not in it, as the folder may move while another run waits for the lock."""
-    place = root.with_name(f"{root.name}.lock")
-    while True:
-        if _foreign(place):
-            remove(place)
-        with open(place, "w", encoding="utf-8", opener=_unlinked, newline="\n") as file, holding(file.fileno()) as got:
-            if got is False:  # None: no locks, as on some clusters; unique names must do
-                raise StorageError(
-                    f"{final}: wanted to be the only one writing here; found another run at work; "
-                    "wait for it, or give another --out"
-                )
-            if not _is_at(place, file.fileno()):
-                continue  # the earlier run removed its lock between our two steps
-            try:
-                yield
-            finally:
-                if not OPENS_FOLDERS:
-                    file.close()  # Windows removes no open file; there the lock is elsewhere
-                place.unlink(missing_ok=True)
-            return
-
-
-def _is_at(place: Path, handle: int) -> bool:
-    with suppress(FileNotFoundError):
-        return os.path.samestat(os.fstat(handle), os.stat(place))
-    return False
-
-
-def _unlinked(path: str, flags: int) -> int:
-    return os.open(path, flags | NO_FOLLOW | NO_BLOCK, 0o666)
-
-
 def _take_over(root: Path, job: JsonObject) -> None:
     """Keep the folder's content if it belongs to the same job; else empty it."""
-    if _foreign(root):
+    if foreign(root):
         remove(root)
     _remove_foreign(root)
     wanted = json.dumps(job, sort_keys=True)
@@ -162,13 +128,8 @@ def _take_over(root: Path, job: JsonObject) -> None:
 def _remove_foreign(folder: Path) -> None:
     """Remove foreign entries from a work folder."""
     for path in folder.rglob("*"):
-        if _foreign(path):
+        if foreign(path):
             remove(path)
-
-
-def _foreign(path: Path) -> bool:
-    """Return True for a link, which could lead a write elsewhere, or a pipe, which could block."""
-    return path.is_symlink() or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 def _remove_partial(folder: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import Panel, check_settings, setting, settings_of
+from positionbias.core.threads import cores
 
 if TYPE_CHECKING:
     from positionbias.core.shard_work import MapShards
@@ -47,6 +49,36 @@ class Engine:
         """Yield the engine's ``map_shards``, as ``open_engine``."""
         return open_engine(self.engine, self.workers, self.address, gpus=gpus)
 
+    def at_once(self, threads: int, *, gpus: bool = False) -> int | None:
+        """Return how many items of ``open_long`` are worked on at once on this machine; None on a cluster, which decides itself."""
+        if self.address is not None:
+            return None
+        if gpus:
+            return self.workers
+        return max(1, self.workers // threads if self.engine == "ray" else min(self.workers, cores() // threads))
+
+    @contextmanager
+    def open_long(self, threads: int, *, gpus: bool = False) -> Iterator[MapShards]:
+        """Yield a ``map_shards`` for items that take minutes or hours each, such as trainings.
+
+        An item computes on ``threads`` threads of one machine, or with ``gpus`` on a GPU of its own. All items are handed out at once, and an
+        error of one ends the others.
+
+        Raises:
+            SettingError, DependencyError: as ``open_engine``.
+        """
+        if self.engine == "local":
+            _refuse_address(self.address)
+            from positionbias.engine.local import processes
+
+            place = processes(self.at_once(threads, gpus=gpus) or 1, long=True)
+        else:
+            from positionbias.engine.ray import in_order_of_long, ray_tasks
+
+            place = ray_tasks(self.workers, self.address, partial(in_order_of_long, threads=threads, gpus=gpus))
+        with place as map_shards:
+            yield map_shards
+
     def write(self, work: Callable[..., Made], *, overwrite: bool) -> Made:
         """Call a function that writes an artefact by shards with this engine, and return its result."""
         with self.open() as map_shards:
@@ -76,8 +108,7 @@ def open_engine(
     if engine not in ENGINES:
         raise SettingError(f"--engine: wanted one of {', '.join(ENGINES)}; found {engine!r}")
     if engine == "local":
-        if address is not None:
-            raise SettingError(f"--address: wanted with --engine ray only; found {address!r}; add --engine ray")
+        _refuse_address(address)
         from positionbias.engine.local import processes
 
         place = processes(workers)
@@ -88,3 +119,8 @@ def open_engine(
         place = ray_tasks(workers, address, in_order_on_gpus if gpus else None)
     with place as map_shards:
         yield map_shards
+
+
+def _refuse_address(address: str | None) -> None:
+    if address is not None:
+        raise SettingError(f"--address: wanted with --engine ray only; found {address!r}; add --engine ray")

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
@@ -53,10 +53,11 @@ def map_shards(function: Callable[[Item], Out], items: Iterable[Item], workers: 
 
 
 @contextmanager
-def processes(workers: int = 1) -> Iterator[MapShards]:
+def processes(workers: int = 1, *, long: bool = False) -> Iterator[MapShards]:
     """Yield a ``map_shards`` of two arguments whose processes start on first use and serve all later maps.
 
-    One item alone is worked on in this process.
+    One item alone is worked on in this process. ``long``: all items are handed out at once, and an error of one ends the others, as
+    nobody would wait hours for them.
     """
     check_workers(workers)
     with ExitStack() as stack:
@@ -76,8 +77,9 @@ def processes(workers: int = 1) -> Iterator[MapShards]:
                 for number in range(workers):
                     numbers.put(number)
                 begin = (is_quiet(), numbers, workers)
-                pools.append(stack.enter_context(ProcessPoolExecutor(workers, context, _begin, begin)))
-            yield from _in_order(pools[0], function, chain(first, rest), workers)
+                pools.append(ProcessPoolExecutor(workers, context, _begin, begin))
+                stack.callback(pools[0].shutdown, cancel_futures=True)  # a map may be left unfinished
+            yield from _in_order(pools[0], function, chain(first, rest), workers, long=long)
 
         yield map if workers == 1 else over_processes
 
@@ -87,17 +89,19 @@ def _over_own_processes(function: Callable[[Item], Out], items: Iterable[Item], 
         yield from over_processes(function, items)
 
 
-def _in_order(pool: ProcessPoolExecutor, function: Callable[[Item], Out], items: Iterable[Item], workers: int) -> Iterator[Out]:
+def _in_order(
+    pool: ProcessPoolExecutor, function: Callable[[Item], Out], items: Iterable[Item], workers: int, *, long: bool
+) -> Iterator[Out]:
     pending: deque[Future[Out]] = deque()
     try:
         for item in items:
             with stopping.held_back():
                 pending.append(pool.submit(_work, function, item))
-            if len(pending) >= 2 * workers:
+            if len(pending) >= 2 * workers and not long:
                 _wait(pool, [pending[0]])
                 yield pending.popleft().result()
         while pending:
-            _wait(pool, [pending[0]])
+            _wait(pool, [pending[0]], pending if long else ())
             yield pending.popleft().result()
     except (BrokenProcessPool, _Stopped) as error:
         # the signal that ended the worker may also reach this process and raise KeyboardInterrupt here
@@ -109,15 +113,24 @@ def _in_order(pool: ProcessPoolExecutor, function: Callable[[Item], Out], items:
     except KeyboardInterrupt:
         stopping.end_workers()
         raise
+    except BaseException:
+        for worker in list((pool._processes or {}).values()) if long else []:
+            worker.terminate()
+        raise
     finally:
         # no worker may still be writing when the caller cleans up after an error
         _wait(pool, [future for future in pending if not future.cancel()])
 
 
-def _wait(pool: ProcessPoolExecutor, futures: Sequence[Future[Any]]) -> None:
-    """Wait until all are done. A pool whose worker was killed within a message would wait forever for the rest, so its pipe is closed."""
+def _wait(pool: ProcessPoolExecutor, futures: Sequence[Future[Any]], others: Collection[Future[Any]] = ()) -> None:
+    """Wait until all are done, or raise an error of the ``others``.
+
+    A pool whose worker was killed within a message would wait forever for the rest, so its pipe is closed.
+    """
     looks = 0
     while wait(futures, _LOOK).not_done:
+        for failed in (other for other in others if other.done() and other.exception()):
+            failed.result()
         workers = list((pool._processes or {}).values())
         looks = looks + 1 if any(worker.exitcode is not None for worker in workers) else 0
         if looks == 2:  # otherwise the pool would have noticed

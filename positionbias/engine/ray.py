@@ -15,7 +15,7 @@ import tempfile
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -27,7 +27,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.local import check_workers
 
-__all__ = ["RETRIES", "SECONDS_TO_STOP", "Place", "given_up", "ray_tasks", "result_of", "work"]
+__all__ = ["RETRIES", "SECONDS_TO_STOP", "Place", "given_up", "in_order_of_long", "no_gpu", "ray_tasks", "result_of", "work"]
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
@@ -141,10 +141,48 @@ def _in_order(ray: Any, place: Place, function: Callable[[Item], Out], items: It
         while pending:
             yield result_of(ray, pending.popleft())
     finally:
-        if pending and ray.is_initialized():
-            # No task may still be writing when the caller cleans up after an error. ray.cancel would end them sooner, and now and
-            # then this process with them: "Check failed: … Tried to complete task that was not pending".
-            ray.wait(list(pending), num_returns=len(pending), timeout=SECONDS_TO_STOP)
+        _let_end(ray, pending)
+
+
+def in_order_of_long(
+    ray: Any, place: Place, function: Callable[[Item], Out], items: Iterable[Item], *, threads: int, gpus: bool
+) -> Iterator[Out]:
+    """Yield ``function`` of every item in the order of the items. Ray has all items at once, and the first error is raised when it happens.
+
+    An item takes as many CPUs as it has ``threads``, at most those of the largest machine; or with ``gpus`` a GPU and a process of its own,
+    which Ray ends after it.
+
+    Raises:
+        SettingError: ``gpus``, and the cluster has none.
+        PositionBiasError: an item's process died more often than it is repeated.
+    """
+    if gpus and not ray.cluster_resources().get("GPU"):
+        raise no_gpu()
+    largest = max(int(node["Resources"].get("CPU", 1)) for node in ray.nodes() if node["Alive"])
+    takes = {"num_gpus": 1} if gpus else {"num_cpus": min(threads, largest)}
+    task = ray.remote(max_retries=RETRIES, **takes)(work)
+    function_ref = ray.put(function)
+    pending: list[Any] = []
+    done: dict[Any, Out] = {}
+    try:
+        for item in items:
+            pending.append(task.remote(place, function_ref, item))
+        for one in list(pending):
+            while one not in done:
+                (ended,), pending = ray.wait(pending, num_returns=1)
+                done[ended] = result_of(ray, ended)
+            yield done.pop(one)
+    finally:
+        _let_end(ray, pending)
+
+
+def _let_end(ray: Any, pending: Collection[Any]) -> None:
+    """Wait a while for what is left: no task may still be writing when the caller cleans up after an error.
+
+    ray.cancel would end them sooner, and now and then this process with them: "Check failed: … Tried to complete task that was not pending".
+    """
+    if pending and ray.is_initialized():
+        ray.wait(list(pending), num_returns=len(pending), timeout=SECONDS_TO_STOP)
 
 
 def _cpus(ray: Any) -> int:
@@ -171,6 +209,11 @@ def given_up(error: Exception) -> PositionBiasError:
         f"wanted every shard done on the Ray cluster; found, after {RETRIES} retries: {first_line(error)}; "
         "look at the cluster with: ray status"
     )
+
+
+def no_gpu() -> SettingError:
+    """Return the error of work on GPUs on a cluster without any."""
+    return SettingError("--engine ray: wanted a GPU in the cluster; found none; give --device cpu, or add machines with GPUs")
 
 
 def first_line(error: Exception) -> str:
@@ -208,4 +251,4 @@ def work(place: Place, function: Callable[[Item], Out], item: Item) -> Out:
 
 @cache
 def _software() -> tuple[tuple[str, str], ...]:
-    return tuple(package_versions(USUAL_WORDS, "numpy", "pyarrow").items())
+    return tuple(package_versions(USUAL_WORDS, "numpy", "pyarrow", "torch", "transformers").items())

@@ -9,8 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from positionbias.core.errors import SettingError
-from positionbias.engine.ray import RETRIES, SECONDS_TO_STOP, Place, given_up, result_of, work
+from positionbias.engine.ray import RETRIES, SECONDS_TO_STOP, Place, given_up, no_gpu, result_of, work
 
 __all__ = ["in_order_on_gpus"]
 
@@ -87,9 +86,7 @@ class _Pool:
         """Start actors for GPUs that have none; they begin when Ray has placed them."""
         gpus = int(self.ray.cluster_resources().get("GPU", 0))
         if not (gpus or self.actors or self.starting):
-            raise SettingError(
-                "--engine ray: wanted a GPU in the cluster; found none; give --device cpu, or add machines with GPUs"
-            )
+            raise no_gpu()
         for _ in range(gpus - len(self.actors) - len(self.starting)):
             actor = self.kind.remote()
             self.starting[actor.ready.remote()] = actor

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_if_any, package_versions, provenance, read_manifest
-from positionbias.core.shard_work import MapShards
-from positionbias.engine.local import map_shards
+from positionbias.engine.choose import Engine
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.parts import in_parts
 from positionbias.experiments.step import Planned, Steps
 from positionbias.models.checkpoint import LOG, ending_of, read_log
 from positionbias.models.remedied import trained_folder
@@ -26,14 +26,22 @@ from positionbias.training.plan import TrainPlan
 
 __all__ = ["Artefacts", "as_ended", "checkpoint_facts", "ending_at"]
 
+Item = TypeVar("Item")
+Out = TypeVar("Out")
+
 
 class Artefacts:
     """A study's folder and the steps made in it. With ``dry_run`` nothing is made or written: ``planned`` lists the steps."""
 
     def __init__(
-        self, folder: Path, tell: Callable[[str], None] = lambda line: None, *, workers: int = 1, dry_run: bool = False
+        self,
+        folder: Path,
+        tell: Callable[[str], None] = lambda line: None,
+        *,
+        engine: Engine | None = None,
+        dry_run: bool = False,
     ) -> None:
-        self.folder, self.workers, self.prefix = folder, workers, ""
+        self.folder, self.engine, self.prefix = folder, engine or Engine(), ""
         self.steps = Steps(folder, tell, dry_run=dry_run)
         self._sources: dict[Path, Path] = {}  # a rotated collection → its source, for its size in a dry run
         self._plans: dict[Path, TrainPlan] = {}  # a model → its training
@@ -45,10 +53,19 @@ class Artefacts:
         part.__dict__.update(self.__dict__, folder=self.folder / name, prefix=f"{self.prefix}{name}/")
         return part
 
-    @property
-    def map_shards(self) -> MapShards:
-        """Work on shards in the study's number of processes."""
-        return partial(map_shards, workers=self.workers)
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "engine": Engine()}  # in another process, which is one of the engine's
+
+    def map_shards(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """Work on shards by the study's engine."""
+        with self.engine.open() as map_shards:
+            yield from map_shards(function, items)
+
+    def side_by_side(
+        self, function: Callable[[Item], Out], items: Iterable[Item], models: Sequence[ModelSettings]
+    ) -> Iterator[Out]:
+        """Yield ``function`` of every item, in order; it makes the steps of these ``models`` in this workspace, as ``in_parts``."""
+        return in_parts(self.engine, self.steps, function, items, models)
 
     @property
     def planned(self) -> Sequence[Planned]:

@@ -86,6 +86,7 @@ def _timed(plan: TrainPlan, collection: Collection) -> tuple[float, float, float
     import torch
 
     from positionbias.models.protocols import PassageEncoder
+    from positionbias.models.torch_threads import torch_threads
     from positionbias.ranking.config import RankingConfig
     from positionbias.training.batches import Batch
     from positionbias.training.build import model_like
@@ -101,7 +102,7 @@ def _timed(plan: TrainPlan, collection: Collection) -> tuple[float, float, float
     if not queries or not passages:
         return None
     config = replace(plan.training, loss="hinge")  # all losses take as long, and a teacher's scores may not exist yet
-    devices, threads = find_devices(config.precision), torch.get_num_threads()
+    devices = find_devices(config.precision)
     trainer = Trainer(model, config, devices, Path(), steps=config.max_steps)
 
     def train(groups: int) -> None:
@@ -113,8 +114,7 @@ def _timed(plan: TrainPlan, collection: Collection) -> tuple[float, float, float
         inputs = model.inputs(queries[:1], passages[:pairs])
         model(**{name: tensor.to(model.device) for name, tensor in inputs.items()}).sum().item()
 
-    torch.set_num_threads(config.threads or threads)
-    with step(f"timing {plan.kind}", None), devices.own_generator():
+    with torch_threads(config.threads), step(f"timing {plan.kind}", None), devices.own_generator():
         trained = config.accumulate * config.batch_size * seconds_each(train, config.batch_size)
         model.eval()
         with torch.inference_mode(), RankingConfig().autocast(model.device):
@@ -127,5 +127,4 @@ def _timed(plan: TrainPlan, collection: Collection) -> tuple[float, float, float
                     interact(*(side[torch.arange(pairs) % len(side)] for side in sides)).sum().item()
 
                 pair = seconds_each(meet, SAMPLE)
-    torch.set_num_threads(threads)
     return trained, passage, pair

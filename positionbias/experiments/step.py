@@ -10,20 +10,21 @@ import hashlib
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from positionbias import __version__
+from positionbias.core.durable import make_folders
 from positionbias.core.duration import shown_time
 from positionbias.core.errors import InputError
-from positionbias.core.files import read_json
+from positionbias.core.files import read_json, storage_errors
 from positionbias.core.json_text import Json, JsonObject
+from positionbias.core.only_one import only_one
 from positionbias.core.publish import write_json
 from positionbias.core.schema import read_as
 from positionbias.core.seal import seal_file
-from positionbias.core.shard_work import MapShards
 from positionbias.experiments.estimate import Estimator, Work
 from positionbias.results.artefacts import PLAN, Plan, PlannedStep
 from positionbias.results.result import Result
@@ -31,6 +32,7 @@ from positionbias.results.result import Result
 __all__ = ["Planned", "Step", "Steps", "content_of"]
 
 RECEIPTS = "steps"
+PATIENCE = 120.0  # seconds: a process of a killed command, or of a machine that is lost, may be at a step for a moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +72,6 @@ class Step:
         return hashlib.sha256(json.dumps(self.facts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """A step to make, perhaps in another process: a call, and the receipt to write after it."""
-
-    make: Callable[[], object]
-    artefact: Path
-    receipt: Path
-    record: JsonObject
-
-    def run(self) -> float:
-        """Make the artefact and return the seconds taken."""
-        began = time.monotonic()
-        self.make()
-        seconds = time.monotonic() - began
-        write_json(self.receipt, {**self.record, "content": content_of(self.artefact), "seconds": round(seconds, 3)})
-        return seconds
-
-
 def content_of(artefact: Path) -> str:
     """Return a digest of all files of an artefact, without ``cache`` folders, which can be rebuilt."""
     digest = hashlib.sha256()
@@ -104,6 +88,10 @@ def _files(folder: Path) -> list[Path]:
     )
 
 
+def _to_nobody(line: str) -> None:
+    pass
+
+
 class Steps:
     """The steps of one study in one folder, with receipts in ``steps/NAME.json``.
 
@@ -111,10 +99,13 @@ class Steps:
     it is made (again). ``planned`` lists a dry run's steps, ``unmade`` the artefacts that it would have made.
     """
 
-    def __init__(self, folder: Path, tell: Callable[[str], None] = lambda line: None, *, dry_run: bool = False) -> None:
+    def __init__(self, folder: Path, tell: Callable[[str], None] = _to_nobody, *, dry_run: bool = False) -> None:
         self.folder, self.tell, self.dry_run = folder, tell, dry_run
         self.planned: list[Planned] = []
         self.unmade: set[Path] = set()
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "tell": _to_nobody}  # what a terminal shows cannot travel
 
     def plan(self, collection: str) -> Result:
         """Return a dry run's steps; the value is the sum of known seconds, the count the number of steps to make."""
@@ -133,42 +124,47 @@ class Steps:
         work: Work | None = None,
         note: str = "",
     ) -> Path:
-        """Make ``artefact`` unless it is up to date, as a ``Step`` of these arguments."""
-        self.make_each([Step(name, artefact, settings, inputs, make, work, note)])
+        """Make ``artefact`` unless it is up to date, as a ``Step`` of these arguments.
+
+        Raises:
+            StorageError: another process has been making it for ``PATIENCE`` seconds.
+        """
+        self._make(Step(name, artefact, settings, inputs, make, work, note))
         return artefact
 
-    def make_each(self, steps: Sequence[Step], each: MapShards = map) -> None:
-        """Make the artefacts of outdated steps, none of which needs another. ``each`` may use several processes if
-        every ``make`` can be pickled."""
-        wanted = []
-        for one in steps:
-            if None not in one.inputs.values() and self._holds(self._receipt(one), one.artefact, one.fingerprint):
-                if self.dry_run:
-                    self.planned.append(Planned(one.name, True))
-                else:
-                    self.tell(f"{one.name}: done before")
-            elif self.dry_run:
-                self.unmade.add(one.artefact)
-                seconds = None if one.work is None else self._estimator.seconds(one.work)
-                self.planned.append(Planned(one.name, False, seconds, one.note))
-            else:
-                wanted.append(one)
-        for one, seconds in zip(wanted, each(_Job.run, [self._job(one) for one in wanted]), strict=True):
-            self.tell(f"{one.name}: {shown_time(seconds)}")
+    def _make(self, one: Step) -> None:
+        done = None not in one.inputs.values() and self._holds(one)
+        if self.dry_run:
+            seconds = None if done or one.work is None else self._estimator.seconds(one.work)
+            self.planned.append(Planned(one.name, done, seconds, "" if done else one.note))
+            self.unmade |= set() if done else {one.artefact}
+            return
+        seconds = None if done else self._made_alone(one)
+        self.tell(f"{one.name}: {'done before' if seconds is None else shown_time(seconds)}")
+
+    def _made_alone(self, one: Step) -> float | None:
+        """Make the step and return the seconds taken, or None where another process has just made it."""
+        receipt = self._receipt(one)
+        with storage_errors(receipt):
+            make_folders(receipt.parent)
+        with only_one(receipt.with_name(f".{receipt.name}.lock"), one.artefact, patience=PATIENCE):
+            if self._holds(one):
+                return None
+            began = time.monotonic()
+            one.make()
+            seconds = time.monotonic() - began
+            record: dict[str, Json] = {"step": one.name, "artefact": one.artefact.relative_to(self.folder).as_posix()}
+            record |= {"fingerprint": one.fingerprint, **one.facts}
+            record |= {"work": {"unit": one.work.unit, "amount": one.work.amount}} if one.work else {}
+            write_json(receipt, {**record, "content": content_of(one.artefact), "seconds": round(seconds, 3)})
+            return seconds
 
     def _receipt(self, one: Step) -> Path:
         return self.folder / RECEIPTS / f"{one.name}.json"
 
-    def _job(self, one: Step) -> _Job:
-        record: dict[str, Json] = {"step": one.name, "artefact": one.artefact.relative_to(self.folder).as_posix()}
-        record |= {"fingerprint": one.fingerprint, **one.facts}
-        record |= {"work": {"unit": one.work.unit, "amount": one.work.amount}} if one.work else {}
-        return _Job(one.make, one.artefact, self._receipt(one), record)
-
-    @staticmethod
-    def _holds(receipt: Path, artefact: Path, fingerprint: str) -> bool:
-        record = _read(receipt) if artefact.exists() else None
-        return record is not None and record.fingerprint == fingerprint and record.content == content_of(artefact)
+    def _holds(self, one: Step) -> bool:
+        record = _read(self._receipt(one)) if one.artefact.exists() else None
+        return record is not None and record.fingerprint == one.fingerprint and record.content == content_of(one.artefact)
 
     @cached_property
     def _estimator(self) -> Estimator:

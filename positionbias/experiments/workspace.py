@@ -19,11 +19,10 @@ it through artefacts that do not exist yet.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.settings import AuditSettings
@@ -50,7 +49,6 @@ from positionbias.evaluation.fusion import fuse
 from positionbias.experiments.artefacts import Artefacts, checkpoint_facts
 from positionbias.experiments.estimate import ModelWork, Work, training
 from positionbias.experiments.sample import drawn_queries
-from positionbias.experiments.step import Step
 from positionbias.experiments.systems import Subject
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_remedied
@@ -70,18 +68,9 @@ from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.state import unfinished
 from positionbias.training.train import train_model
 
-__all__ = ["Training", "Workspace", "drawing", "position_only_run"]
+__all__ = ["Workspace", "drawing", "position_only_run"]
 
 drawing = partial(Work, "training instances drawn", by=1e-3)  # including a share of reading their source
-
-
-class Training(NamedTuple):
-    """A training to make: its name, the collection and the plan; ``groups`` is its training set's size, for a dry run."""
-
-    name: str
-    collection: Path
-    plan: TrainPlan
-    groups: int | None = None
 
 
 class Workspace(Artefacts):
@@ -103,7 +92,7 @@ class Workspace(Artefacts):
                 map_shards=self.map_shards,
                 overwrite=True,
                 name=f"{source.name}-rotated-{rotation.seed}",
-                provenance={"workers": self.workers},
+                provenance=self.engine.host,
             )
 
         inputs = {"collection": self.checksum(collection)}
@@ -117,7 +106,8 @@ class Workspace(Artefacts):
 
         def make() -> None:
             wanted = Retrieval(split, depth)
-            retrieve_run(Collection(collection), wanted, bm25, place, overwrite=True, workers=self.workers)
+            workers, over = self.engine.workers, self.map_shards
+            retrieve_run(Collection(collection), wanted, bm25, place, overwrite=True, workers=workers, map_shards=over)
 
         settings: JsonObject = {"split": split, "depth": depth, **asdict(bm25)}
         inputs = {"collection": self.checksum(collection)}
@@ -129,20 +119,6 @@ class Workspace(Artefacts):
 
     def trained(self, name: str, collection: Path, plan: TrainPlan, *, groups: int | None = None) -> Path:
         """Return the checkpoint of a training, resumed if interrupted; ``groups`` is its training set's size, for a dry run."""
-        (place,) = self.trained_each([Training(name, collection, plan, groups)])
-        return place
-
-    def trained_each(self, trainings: Sequence[Training]) -> Iterator[Path]:
-        """Yield the checkpoints of several trainings in order. If each takes one thread, as many run at once as
-        the study has workers."""
-        together = len(trainings) > 1 and all(one.plan.training.threads == 1 for one in trainings)
-        for some in [trainings] if together and self.workers > 1 else [[one] for one in trainings]:
-            steps = [self._training(one) for one in some]
-            self.steps.make_each(steps, self.map_shards if len(steps) > 1 else map)
-            yield from (step.artefact for step in steps)
-
-    def _training(self, wanted: Training) -> Step:
-        name, collection, plan, groups = wanted
         place = self.folder / "models" / name
         files = (getattr(plan, role) for role in INPUTS)
         made = self._made(collection, *(path for path in files if path is not None))
@@ -151,7 +127,7 @@ class Workspace(Artefacts):
         self._plans[place] = plan
         work, note = training(self.counted(collection), plan, unfinished(place), groups)
         make = partial(_train, collection, plan, place)
-        return Step(f"{self.prefix}train-{name}", place, settings, inputs, make, work, note)
+        return self.steps.make(f"{self.prefix}train-{name}", place, settings, inputs, make, work=work, note=note)
 
     def some_queries(self, split: str, candidates: Path, number: int, *, seed: int) -> Path:
         """Return the candidates of the first ``number`` queries, in an order keyed by seed and id."""

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import encoder_folder
 from positionbias.models.identity import model_checksum
 from positionbias.models.settings import DistilSettings
+from positionbias.models.torch_threads import torch_threads
 from positionbias.models.vector_file import save_vectors
 from positionbias.text.vocabulary import Vocabulary, known_words
 
@@ -38,17 +38,6 @@ __all__ = ["distil", "frequency_weights", "principal_components", "word_states"]
 DEVIATION = 0.4  # root mean square of the written values: as GloVe's, and as TK's random word vectors
 PIECES = 64  # pieces read of a word: longer words are addresses and accidents
 _BLOCK = 1 << 14  # rows in double precision at a time
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Compute on one thread, as the number of threads changes a product's last bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)  # also for threads that start later
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def word_states(encoder: Encoder, rows: Sequence[Sequence[int]], batch_size: int, threads: int = 1) -> np.ndarray:
@@ -67,7 +56,7 @@ def word_states(encoder: Encoder, rows: Sequence[Sequence[int]], batch_size: int
 
     pool = ThreadPoolExecutor(threads)
     try:
-        with _one_thread(), step("encoding words", len(rows), unit="words") as bar:
+        with torch_threads(1), step("encoding words", len(rows), unit="words") as bar:
             for count in pool.map(read, _batches(rows, batch_size)):
                 bar.advance(count)
     finally:
@@ -91,7 +80,7 @@ def principal_components(vectors: np.ndarray, dimension: int) -> tuple[np.ndarra
     Each component's largest loading is positive, as its sign would be arbitrary. Computed in double precision, by blocks.
     """
     rows, width = torch.from_numpy(vectors), vectors.shape[1]
-    with _one_thread():
+    with torch_threads(1):
         mean = torch.zeros(width, dtype=torch.float64)
         for block in rows.split(_BLOCK):
             mean += block.sum(dim=0, dtype=torch.float64) / len(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,8 @@ from positionbias.core.operation import Before, Seed, operation
 from positionbias.core.places import Place, output_place, pasted, refuse_inputs
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting, settings_of
-from positionbias.engine.choose import Engine, Workers
+from positionbias.core.shard_work import GO_ON
+from positionbias.engine.choose import Engine
 from positionbias.ops.artefacts import page_of
 from positionbias.ops.outcome import Printed, Written, study_of
 
@@ -86,7 +88,7 @@ def study(
     *collections: Annotated[CollectionLike, Setting("What it is made on, as many as its command has arguments.", place="read")],
     settings: Annotated[Any, Setting("Of the class that positionbias.settings has for this study.")],
     out: Annotated[Place, Setting("Where to write: the study's folder.", metavar="DIR", place="written")],
-    workers: Workers = 1,
+    engine: Engine = Engine(),
     dry_run: Annotated[
         bool, Setting("Show the steps, which are done and about how long the others take; write nothing.")
     ] = False,
@@ -130,19 +132,24 @@ def study(
         check_models("the study's models")
     place = _folder(output_place(out))
     if before is not None and not dry_run:
-        plan = study(name, *collections, settings=settings, out=out, workers=workers, dry_run=True)
+        plan = study(name, *collections, settings=settings, out=out, engine=engine, dry_run=True)
         assert isinstance(plan, StudyPlan)
         _announce(before, plan.steps)
     found = [find_collection(one) for one in collections]
     if of.trains:
         from positionbias.experiments.workspace import Workspace
 
-        made: Any = Workspace(place, say, workers=workers, dry_run=dry_run)
+        made: Any = Workspace(place, say, engine=engine, dry_run=dry_run)
     else:
         from positionbias.experiments.step import Steps
 
         made = Steps(place, say, dry_run=dry_run)
-    results = runner_of(name)(*found, settings, made)
+    try:
+        with nullcontext() if dry_run else engine.open():  # a Ray of this machine serves all steps
+            results = runner_of(name)(*found, settings, made)
+    except KeyboardInterrupt as error:
+        error.add_note(GO_ON)
+        raise
     if dry_run:
         steps: Steps = made.steps if of.trains else made
         return StudyPlan([steps.plan(found[-1].name if found else getattr(settings, "collection", ""))])
@@ -224,7 +231,7 @@ def demo(
     from positionbias.papers.position_bias.study import run_demo
 
     place = _folder(output_place(out))
-    made = Workspace(place, say, workers=workers or min(2, cores()))
+    made = Workspace(place, say, engine=Engine(workers=workers or min(2, cores())))
     return replace(reported(run_demo(made, seed=seed), place), afterwards=_NEXT)
 
 

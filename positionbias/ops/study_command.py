@@ -7,6 +7,7 @@ from typing import Any
 
 from positionbias.core.operation import REQUIRED, Command, Given, Parameter, made_of, parameters_of, settings_parameters
 from positionbias.core.settings import Setting
+from positionbias.engine.choose import Engine
 from positionbias.experiments.model_options import TeacherOptions, model_parameters, models_of, teacher_of
 from positionbias.ops.studies import study
 from positionbias.papers import StudyCommand, command_of
@@ -22,7 +23,9 @@ def study_command(name: str) -> Command:
 
     def call(given: Given) -> object:
         collections = [given[one] for one in of.collections]
-        others = {one.name: given[one.name] for one in parameters_of(study) if one.name in given}
+        others = {one.name: given[one.name] for one in parameters_of(study) if one.name in given and not one.owner}
+        if of.trains:
+            others["engine"] = made_of(Engine, given)
         return study(name, *collections, settings=settings_of_command(of, given), **others)
 
     return Command(of.help, [_of_study(of, one) for one in _parameters(of)], call, of.shorter)
@@ -42,7 +45,7 @@ def _parameters(of: StudyCommand) -> list[Parameter]:
         *(model_parameters(epochs=of.epochs, lasting=of.lasting) if of.trains else ()),
         *([Parameter("quick", "", bool, False, False, quick)] if of.quick else []),
         shared["dry_run"],
-        *([shared["workers"]] if of.trains else []),
+        *(settings_parameters(Engine, "engine") if of.trains else ()),
     ]
 
 

@@ -95,7 +95,7 @@ class Devices:
     @contextmanager
     def own_generator(self) -> Iterator[None]:
         """Restore torch's generators after the block."""
-        with torch.random.fork_rng(devices=[self.device.index or 0] if self.device.type == "cuda" else []):
+        with torch.random.fork_rng(devices=[torch.cuda.current_device()] if self.device.type == "cuda" else []):
             yield
 
     def facts(self) -> JsonObject:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-import torch
-
 from positionbias.core.collection import Collection
 from positionbias.core.groups import group_queries
 from positionbias.core.json_text import JsonObject
@@ -19,6 +17,7 @@ from positionbias.core.run import Run, read_run
 from positionbias.core.splitter import USUAL_WORDS, remark_other_splitter
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from positionbias.models.kinds import begins_with, has_term_vectors
+from positionbias.models.torch_threads import torch_threads
 from positionbias.positions.propensity import PlaceWeighting, place_weights
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
@@ -28,7 +27,7 @@ from positionbias.results.payloads import TrainingCurve, TrainingNotes
 from positionbias.results.result import Result
 from positionbias.training.batches import TrainingTexts
 from positionbias.training.build import build_model
-from positionbias.training.devices import find_devices
+from positionbias.training.devices import Devices, find_devices
 from positionbias.training.loop import forget_state, train
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.record import Row, Trained, untimed
@@ -63,12 +62,24 @@ def train_model(
         DependencyError: ``tracker`` without its package.
     """
     refuse_existing(out, overwrite=overwrite)
-    settings = plan.settings(collection)
+    towards = Towards(out, plan.settings(collection), resume)
     devices = find_devices(plan.training.precision, tracker, out.parent / "tensorboard")
-    if plan.training.threads:
-        torch.set_num_threads(plan.training.threads)
+    with torch_threads(plan.training.threads):
+        _train(collection, plan, towards, devices, before, on_validation, overwrite)
+    devices.wait()
+    return load_checkpoint(out)
+
+
+def _train(
+    collection: Collection,
+    plan: TrainPlan,
+    towards: Towards,
+    devices: Devices,
+    before: Callable[[], None],
+    on_validation: Callable[[Row], None],
+    overwrite: bool,
+) -> None:
     # report faults now, not after the words were counted or when a batch draws an unknown passage
-    towards = Towards(out, settings, resume)
     find_state(towards)
     validation_candidates = None if plan.validation_candidates is None else read_run(plan.validation_candidates)
     if validation_candidates is not None:
@@ -96,7 +107,7 @@ def train_model(
     if devices.main:
         facts = {"training_seconds": round(record.seconds, 1), **devices.facts()}
         content = {**_content(counted, groups, record), **_overlap(collection, plan, groups), **_weighing(weighed)}
-        manifest = _manifest(collection, plan, settings, content, out, facts)
+        manifest = _manifest(collection, plan, towards.settings, content, towards.out, facts)
         log: JsonObject = {
             "log": untimed(record.log),
             "best_step": record.best_step,
@@ -104,7 +115,7 @@ def train_model(
             "ending": asdict(record.ending()),
         }
         save_checkpoint(
-            out,
+            towards.out,
             model,
             depth=record.depth,
             training=log,
@@ -113,9 +124,7 @@ def train_model(
             base=plan.encoder if plan.encoder and not Path(plan.encoder).is_dir() else None,
             overwrite=overwrite,
         )
-        forget_state(out)
-    devices.wait()
-    return load_checkpoint(out)
+        forget_state(towards.out)
 
 
 def _validation(collection: Collection, candidates: Run, plan: TrainPlan) -> Validation:

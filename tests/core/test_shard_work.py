@@ -223,14 +223,14 @@ def test_two_runs_at_once(tmp_path: Path) -> None:
 def test_whoever_waited_for_the_lock_finds_what_the_first_one_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other run ends between our look at the final place and our lock."""
     final = tmp_path / "out"
-    only_one = shard_work._only_one
+    only_one = shard_work.only_one
 
     def late(root: Path, place: Path) -> Any:
-        monkeypatch.setattr(shard_work, "_only_one", only_one)
+        monkeypatch.setattr(shard_work, "only_one", only_one)
         run(final, Maker())
         return only_one(root, place)
 
-    monkeypatch.setattr(shard_work, "_only_one", late)
+    monkeypatch.setattr(shard_work, "only_one", late)
     with pytest.raises(OutputExistsError):
         run(final, Maker(), items=("other",))
     assert content(final) == WANTED

@@ -1,7 +1,9 @@
-"""Which processes a command has left behind."""
+"""Which processes a command has left behind, and what holds soon."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -17,3 +19,10 @@ def processes_of_session(session: int) -> list[int]:
         if int(its_session) == session and state != "Z":
             found.append(int(stat.parent.name))
     return found
+
+
+def assert_within(seconds: float, holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)

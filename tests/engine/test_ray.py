@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -35,7 +34,7 @@ from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import RawForm
 
-from .session import processes_of_session
+from .session import assert_within, processes_of_session
 
 pytestmark = [
     pytest.mark.slow,
@@ -44,37 +43,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning:ray.*", "ignore:subprocess .* is still running:ResourceWarning"),
 ]
 SHARDS, SHARD = 40, 400
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """Two nodes of one CPU each; a death is noticed in a few seconds."""
-    with open_engine("local"):  # the quiet settings, before ray is imported
-        from positionbias.engine.ray import _import_ray
-
-        _import_ray()
-    from ray._common.utils import get_ray_address_file
-    from ray.cluster_utils import Cluster
-
-    Path(get_ray_address_file(None)).parent.mkdir(
-        parents=True, exist_ok=True
-    )  # the cluster's address is written there, and nothing makes it
-    quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
-    with tempfile.TemporaryDirectory(prefix="pb-", dir="/tmp", ignore_cleanup_errors=True) as folder:
-        made = Cluster(
-            initialize_head=True,
-            head_node_args={
-                "num_cpus": 1,
-                "num_gpus": 1,
-                "include_dashboard": False,
-                "temp_dir": folder,
-                "_system_config": quick,
-            },
-        )
-        made.second = made.add_node(num_cpus=1, num_gpus=1)
-        with open_engine("ray", 1, made.address):  # once: Ray has ended a process that had connected often (SIGSEGV)
-            yield made
-        made.shutdown()
 
 
 @pytest.fixture
@@ -416,13 +384,6 @@ def test_a_re_ranked_run_has_the_same_bytes_on_every_engine(
         spread = Spread(Computing().loading(checkpoint.path), map_shards)
         assert rerank_run(checkpoint, collection, run, tmp_path / "shared.run", spread=spread).counts.again == again > 0
     assert (tmp_path / "shared.run").read_bytes() == (tmp_path / "alone.run").read_bytes()
-
-
-def assert_within(seconds: float, holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_a_node_that_is_killed_half_way_changes_nothing(

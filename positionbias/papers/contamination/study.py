@@ -9,7 +9,9 @@ teacher's scores and, if negatives come from its order, in the passages that it 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,8 +51,18 @@ def run_study(collection: Collection, settings: ContaminationSettings, workspace
 class _Taught(NamedTuple):
     """A teacher: its checkpoint and its scores of the training candidates."""
 
+    source: Source
     trial: Trial
     scores: Path
+
+
+class _Student(NamedTuple):
+    """A student to train, and the number of its teacher."""
+
+    number: int
+    teacher: _Taught
+    model: ModelSettings
+    way: Distillation
 
 
 class _Study:
@@ -111,13 +123,7 @@ class _Study:
         settings = self.settings
         sources = settings.sources()
         trainsets = {source: self._trainset(source) for source in sources}
-        # one seed after another, and one teacher with all its students, so that an interrupted study has whole comparisons
-        trials = [
-            trial
-            for seed in settings.seeds
-            for source in sources
-            for trial in self._teacher_and_students(source, trainsets[source], seed)
-        ]
+        trials = self._trials(trainsets)
         study = ContaminationStudy(
             collection=self.collection.path,
             targets=settings.targets,
@@ -169,12 +175,24 @@ class _Study:
         added = 0 if source == CLEAN else self._positives(source.target, self.settings.target_relevant_from)
         return self.groups_of(self.settings.teacher_queries) + round(source.share * added)
 
-    def _teacher_and_students(self, source: Source, trainset: Path, seed: int) -> list[Trial]:
-        teacher = self._teacher(source, trainset, seed)
-        return [teacher.trial, *(self._student(teacher, source, model, way) for model, way in self.settings.taught(source))]
+    def _trials(self, trainsets: Mapping[Source, Path]) -> list[Trial]:
+        """Train one seed after another, and one teacher with all its students, so that an interrupted study has whole comparisons."""
+        settings, trials = self.settings, list[list[Trial]]()
+        asked = ((source, trainset, seed) for seed in settings.seeds for source, trainset in trainsets.items())
+        teachers = self.workspace.side_by_side(self._teacher, asked, [settings.teacher])
 
-    def _teacher(self, source: Source, trainset: Path, seed: int) -> _Taught:
+        def students() -> Iterator[_Student]:
+            for number, teacher in enumerate(teachers):
+                trials.append([teacher.trial])
+                yield from (_Student(number, teacher, *one) for one in settings.taught(teacher.source))
+
+        for number, trial in self.workspace.side_by_side(self._student, students(), settings.models):
+            trials[number].append(trial)
+        return list(chain.from_iterable(trials))
+
+    def _teacher(self, wanted: tuple[Source, Path, int]) -> _Taught:
         settings, model = self.settings, self.settings.teacher
+        source, trainset, seed = wanted
         plan = model.plan_on(
             trainset,
             seed=seed,
@@ -196,10 +214,11 @@ class _Study:
             relevant_from=settings.relevant_from,
         )
         facts = source.facts("teacher", model.kind, str(plan.training.loss))
-        return _Taught(Trial(model.kind, facts, seed, self._reranked(place), place), scores)
+        return _Taught(source, Trial(model.kind, facts, seed, self._reranked(place), place), scores)
 
-    def _student(self, teacher: _Taught, source: Source, model: ModelSettings, way: Distillation) -> Trial:
-        settings, seed = self.settings, teacher.trial.seed
+    def _student(self, wanted: _Student) -> tuple[int, Trial]:
+        number, teacher, model, way = wanted
+        settings, source, seed = self.settings, teacher.source, teacher.trial.seed
         negatives = self.taught if settings.negatives_from == "candidates" else None
         plan = model.plan_taught(
             Taught(teacher.scores, settings.source, settings.train_depth, negatives),
@@ -211,7 +230,7 @@ class _Study:
         name = f"student-{model.kind}-{way.loss}-{source.name}-seed-{seed}"
         place = self.workspace.trained(name, self.collection.path, plan, groups=self.student_groups)
         facts = source.facts("student", model.kind, way.loss)
-        return Trial(model.kind, facts, seed, self._reranked(place), place)
+        return number, Trial(model.kind, facts, seed, self._reranked(place), place)
 
     @property
     def _validation(self) -> tuple[Path, str] | None:

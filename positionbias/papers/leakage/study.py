@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 
@@ -111,11 +111,13 @@ class _Study:
         trainsets = {key: self._trainset(key, of) for key, of in settings.sets().items()}
         to_score = self._to_score([path for (kind, _), path in trainsets.items() if kind != NO])
         # one seed after another, the smallest sets first, so that an interrupted study has whole comparisons
-        scored = dict(
-            self._scored(model, Training(model.kind, kind, size, seed), trainsets[kind, size], to_score)
+        wanted = [
+            (model, Training(model.kind, kind, size, seed), trainsets[kind, size])
             for seed, size, model in product(settings.seeds, sorted(settings.sizes), settings.models)
             for kind in settings.kinds
-        )
+        ]
+        one = partial(_scored, self.workspace, self.collection.path, settings.target, to_score)
+        scored = dict(self.workspace.side_by_side(one, wanted, settings.models))
         study = LeakageStudy(self.collection.path, settings, self.runs[settings.target], to_score, trainsets, scored)
         return self.workspace.results(
             f"Leakage: {settings.target} of {self.collection.name}",
@@ -162,8 +164,11 @@ class _Study:
         work = Work("queries joined with leaked passages", self.collection.count_queries(target), by=3e-3)
         return self.workspace.derived_run(f"to-score-{target}", "study leakage", {"split": target}, inputs, made, work=work)
 
-    def _scored(self, model: ModelSettings, of: Training, trainset: Path, to_score: Path) -> tuple[Training, Path]:
-        name = f"{of.model}-{of.kind}-{of.size}-seed-{of.seed}"
-        plan = model.plan_on(trainset, seed=of.seed)
-        place = self.workspace.trained(name, self.collection.path, plan, groups=of.size // 2)
-        return of, self.workspace.reranked(place, self.collection.path, self.settings.target, to_score)
+
+def _scored(
+    workspace: Workspace, collection: Path, target: str, to_score: Path, wanted: tuple[ModelSettings, Training, Path]
+) -> tuple[Training, Path]:
+    model, of, trainset = wanted
+    name = f"{of.model}-{of.kind}-{of.size}-seed-{of.seed}"
+    place = workspace.trained(name, collection, model.plan_on(trainset, seed=of.seed), groups=of.size // 2)
+    return of, workspace.reranked(place, collection, target, to_score)

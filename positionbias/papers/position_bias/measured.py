@@ -39,7 +39,8 @@ __all__ = ["Measured", "found_first", "measure_models", "measure_study"]
 class Measured:
     """The inputs of the measurements: the test collections by draw, candidates and runs by test split, probes and trained models.
 
-    ``sample`` is the number of test queries per split (None: all), and the seed that draws them.
+    ``sample`` is the number of test queries per split (None: all), and the seed that draws them. ``moved`` has, in a study of remedies, each
+    model's effects of moved sentences.
     """
 
     original: Path
@@ -51,6 +52,7 @@ class Measured:
     probes: Sequence[Path]
     subjects: Sequence[Subject]
     sample: tuple[int | None, int]
+    moved: Sequence[Path] = ()
 
     def inputs(self) -> dict[str, Path]:
         """Return every input artefact, by name."""
@@ -62,6 +64,7 @@ class Measured:
             **runs,
             **{f"probe {path.name}": path for path in self.probes},
             **{subject.path.name: subject.path for subject in self.subjects},
+            **{f"moved {path.name}": path for path in self.moved},
         }
 
 

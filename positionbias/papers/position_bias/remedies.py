@@ -18,14 +18,14 @@ from positionbias.core.formatting import percent
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.over_trainings import BASELINE_FACTS, over_trainings
-from positionbias.experiments.systems import Subject, subject_of, system_name
-from positionbias.experiments.workspace import Training, Workspace
+from positionbias.experiments.systems import Subject, system_name
+from positionbias.experiments.workspace import Workspace
 from positionbias.models.shapes import Positions, TKConfig
 from positionbias.papers.position_bias import AT_INFERENCE, IN_TRAINING, MOVED, NO_REMEDY, REMEDIES
 from positionbias.papers.position_bias.findings import baselines, difference_of, idle_trainings, relative_of, together
 from positionbias.papers.position_bias.measured import Measured, found_first, measure_models
 from positionbias.papers.position_bias.settings import TRAIN, RemedySettings
-from positionbias.papers.position_bias.study import NOTES, Passages, both_texts, candidate_runs, check_splits, tested
+from positionbias.papers.position_bias.study import NOTES, Passages, Wanted, both_texts, candidate_runs, check_splits, tested
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import PlaceWeights
 from positionbias.positions.shuffle import SentenceShuffle
@@ -87,15 +87,13 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
     passages = both_texts(workspace, collection, settings)
     once = workspace.rotated(collection.path, Rotation(words=settings.words, seed=max(settings.draws) + 1))
     runs = candidate_runs(workspace, collection.path, settings, settings.splits)
-    subjects = list(_subjects(workspace, passages, once, runs, settings))
-    measured = tested(workspace, passages, runs, settings, subjects)
-    moved = _moved(workspace, collection.path, measured, settings)
+    measured = tested(workspace, passages, runs, settings, _wanted(passages, once, runs, settings))
     return workspace.results(
         f"Remedies: {collection.name}",
         "study remedies",
         {**settings.record(), "collection": dict(collection.manifest.settings)},
-        {**measured.inputs(), "rotated once": once, **{f"moved {path.name}": path for path in moved}},
-        lambda: measure_remedies(measured, moved, settings),
+        {**measured.inputs(), "rotated once": once},
+        lambda: measure_remedies(measured, settings),
         notes=(
             *NOTES,
             f"The remedies share everything else. Passages for the remedy “{IN_TRAINING[0]}” are rotated by a draw of their own, which no test has.",
@@ -105,45 +103,27 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
     )
 
 
-def _subjects(
-    workspace: Workspace, passages: Passages, once: Path, runs: Mapping[str, Path], settings: RemedySettings
-) -> Iterator[Subject]:
+def _wanted(passages: Passages, once: Path, runs: Mapping[str, Path], settings: RemedySettings) -> Iterator[Wanted]:
     """Yield every model, one seed after another, so that an interrupted study has whole comparisons."""
     for seed in settings.seeds:
         for model in settings.models:
+            plan = model.plan(runs[TRAIN], runs[settings.validation], seed=seed, validation_split=settings.validation)
             facts = Facts(model=model.kind, training="original", seed=seed, pretrained=model.pretrained)
-            names = [name for name in (NO_REMEDY, *_TRAINED) if name == NO_REMEDY or name in settings.in_training(model.kind)]
-            wanted = [_training(model, name, passages.original, once, runs, seed, settings) for name in names]
-            made = dict(zip(names, workspace.trained_each(wanted), strict=True))
-            for name, path in made.items():
-                yield subject_of(replace(facts, variant=name), path)
+            none = Wanted(replace(facts, variant=NO_REMEDY), _name(model, NO_REMEDY, seed), passages.original, plan)
+            yield none
+            for name in settings.in_training(model.kind):
+                of = _TRAINED[name]
+                text = once if of.rotated else passages.original
+                yield Wanted(replace(facts, variant=name), _name(model, name, seed), text, of.change(plan))
             for remedy in settings.at_inference:
-                path = workspace.remedied(made[NO_REMEDY], remedy)
-                yield subject_of(replace(facts, variant=f"{remedy}{AT_INFERENCE}"), path)
+                yield none._replace(facts=replace(facts, variant=f"{remedy}{AT_INFERENCE}"), remedy=remedy)
 
 
-def _training(
-    model: ModelSettings,
-    name: str,
-    original: Path,
-    once: Path,
-    runs: Mapping[str, Path],
-    seed: int,
-    settings: RemedySettings,
-) -> Training:
-    plan = model.plan(runs[TRAIN], runs[settings.validation], seed=seed, validation_split=settings.validation)
-    of = _TRAINED.get(name, _Trained())
-    label = name.replace(" ", "-")
-    return Training(f"{model.kind}-{label}-seed-{seed}", once if of.rotated else original, of.change(plan))
+def _name(model: ModelSettings, remedy: str, seed: int) -> str:
+    return f"{model.kind}-{remedy.replace(' ', '-')}-seed-{seed}"
 
 
-def _moved(workspace: Workspace, collection: Path, measured: Measured, settings: RemedySettings) -> list[Path]:
-    """Return for each model the effects of moving the answering sentences of the first test split, as a folder of one Result."""
-    split, run = measured.tests[0], measured.candidates[0]
-    return [workspace.moved(one, collection, split, run, settings.audit) for one in measured.subjects]
-
-
-def measure_remedies(measured: Measured, moved: Sequence[Path], settings: RemedySettings) -> list[Result]:
+def measure_remedies(measured: Measured, settings: RemedySettings) -> list[Result]:
     """Return the results of each model, the effects of moved sentences, and comparisons of each remedy with none."""
     results, _ = measure_models(measured, settings)
     collection = Collection(measured.original)
@@ -151,7 +131,7 @@ def measure_remedies(measured: Measured, moved: Sequence[Path], settings: Remedy
     clusters = clusters_by_passage(qrels, level=settings.test_relevant_from)
     results += [
         one
-        for subject, path in zip(measured.subjects, moved, strict=True)
+        for subject, path in zip(measured.subjects, measured.moved, strict=True)
         for result, effects in of_type(load_results(path), QueryEffects)
         if (one := _of_moved(result, effects, subject, clusters)) is not None
     ]

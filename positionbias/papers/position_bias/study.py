@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,21 +21,23 @@ from positionbias.core.errors import InputError
 from positionbias.experiments.candidates import check_candidates
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.systems import Subject, SystemRuns, subject_of
-from positionbias.experiments.workspace import Training, Workspace
+from positionbias.experiments.workspace import Workspace
 from positionbias.models.kinds import has_term_vectors
+from positionbias.models.remedies import Remedy
 from positionbias.models.shapes import TKConfig
-from positionbias.papers.position_bias import AT_INFERENCE
 from positionbias.papers.position_bias.measured import Measured, measure_study
-from positionbias.papers.position_bias.settings import TRAIN, PositionBiasSettings
+from positionbias.papers.position_bias.settings import TRAIN, PositionBiasSettings, RemedySettings
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.result import Facts
 from positionbias.training.config import TrainConfig
+from positionbias.training.plan import TrainPlan
 
 __all__ = [
     "DEMO_COLLECTION",
     "DEMO_STUDY",
     "NOTES",
     "Passages",
+    "Wanted",
     "both_texts",
     "candidate_runs",
     "check_splits",
@@ -42,7 +45,7 @@ __all__ = [
     "run_study",
     "test_runs",
     "tested",
-    "trained",
+    "wanted_trainings",
 ]
 
 
@@ -109,7 +112,7 @@ def run_study(collection: Collection, settings: PositionBiasSettings, workspace:
     check_splits(collection, settings)
     passages = both_texts(workspace, collection, settings)
     runs = candidate_runs(workspace, collection.path, settings, settings.splits)
-    measured = tested(workspace, passages, runs, settings, trained(workspace, passages, runs, settings))
+    measured = tested(workspace, passages, runs, settings, wanted_trainings(passages, runs, settings))
     return workspace.results(
         f"Position bias: {collection.name}",
         "study position-bias",
@@ -141,14 +144,33 @@ def both_texts(workspace: Workspace, collection: Collection, settings: PositionB
     )
 
 
+class Wanted(NamedTuple):
+    """A training to make: the facts of its results, its name, and what ``Workspace.trained`` takes; a ``remedy`` that the model is given then."""
+
+    facts: Facts
+    name: str
+    collection: Path
+    plan: TrainPlan
+    remedy: Remedy | None = None
+
+
+class _Tested(NamedTuple):
+    """A trained model: its runs on all test passages, its probes, and in a study of remedies the effects of moved sentences."""
+
+    subject: Subject
+    systems: list[SystemRuns]
+    probes: list[Path]
+    moved: list[Path]
+
+
 def tested(
     workspace: Workspace,
     passages: Passages,
     runs: Mapping[str, Path],
     settings: PositionBiasSettings,
-    trained: Iterable[Subject],
+    wanted: Iterable[Wanted],
 ) -> Measured:
-    """Return the inputs of measuring: each model on original and rotated test passages, its probes, and the baselines."""
+    """Return the inputs of measuring: each training's model on original and rotated test passages, its probes, and the baselines."""
     runs = test_runs(workspace, passages.original, settings, runs)
     baselines = [
         SystemRuns(
@@ -158,23 +180,38 @@ def tested(
         )
         for test, draw, on in passages.texts(settings.draws)
     ]
-    subjects, systems, probes = [], [], []
-    for subject in trained:
-        subjects.append(subject)
-        draws = settings.draws if subject.facts.rotation is None else (subject.facts.rotation,)
-        for test, draw, text in passages.texts(draws):
-            on = _named(test, draw)
-            facts = replace(
-                subject.facts, test=test, rotation=draw if subject.facts.rotation is None else subject.facts.rotation
-            )
-            done = tuple(workspace.reranked(subject.path, text, split, runs[split], on=on) for split in settings.tests)
-            systems.append(SystemRuns(subject.system, facts, done))
-            if has_term_vectors(facts.model) and not facts.variant.endswith(AT_INFERENCE):
-                amount, seed = settings.probe_passages, settings.seed
-                probes.append(workspace.probed(subject.path, text, on=on, passages=amount, seed=seed, facts=facts))
+    of_model = partial(_of_model, workspace, passages, runs, settings)
+    found = list(workspace.side_by_side(of_model, wanted, settings.models))
+    systems = [system for one in found for system in one.systems]
+    probes = [probe for one in found for probe in one.probes]
     candidates = tuple(runs[split] for split in settings.tests)
     sample = settings.test_queries, settings.seed
-    return Measured(*passages, settings.tests, candidates, baselines, systems, probes, subjects, sample)
+    subjects = [one.subject for one in found]
+    moved = [path for one in found for path in one.moved]
+    return Measured(*passages, settings.tests, candidates, baselines, systems, probes, subjects, sample, moved)
+
+
+def _of_model(
+    workspace: Workspace, passages: Passages, runs: Mapping[str, Path], settings: PositionBiasSettings, wanted: Wanted
+) -> _Tested:
+    facts = wanted.facts
+    path = workspace.trained(wanted.name, wanted.collection, wanted.plan)
+    subject = subject_of(facts, path if wanted.remedy is None else workspace.remedied(path, wanted.remedy))
+    systems, probes = [], []
+    draws = settings.draws if facts.rotation is None else (facts.rotation,)
+    for test, draw, text in passages.texts(draws):
+        on = _named(test, draw)
+        facts = replace(subject.facts, test=test, rotation=draw if subject.facts.rotation is None else subject.facts.rotation)
+        done = tuple(workspace.reranked(subject.path, text, split, runs[split], on=on) for split in settings.tests)
+        systems.append(SystemRuns(subject.system, facts, done))
+        if has_term_vectors(facts.model) and wanted.remedy is None:
+            amount, seed = settings.probe_passages, settings.seed
+            probes.append(workspace.probed(subject.path, text, on=on, passages=amount, seed=seed, facts=facts))
+    moved = []
+    if isinstance(settings, RemedySettings):
+        split = settings.tests[0]
+        moved.append(workspace.moved(subject, passages.original, split, runs[split], settings.audit))
+    return _Tested(subject, systems, probes, moved)
 
 
 def _by_position(
@@ -187,16 +224,10 @@ def _named(test: str, draw: int | None) -> str:
     return test if draw is None else f"{test}-{draw}"
 
 
-def trained(
-    workspace: Workspace,
-    passages: Passages,
-    runs: Mapping[str, Path],
-    settings: PositionBiasSettings,
-    *,
-    variant: str = "",
-    label: str = "",
-) -> Iterator[Subject]:
-    """Train all models, one seed after another, original passages first, so that an interrupted study has whole comparisons.
+def wanted_trainings(
+    passages: Passages, runs: Mapping[str, Path], settings: PositionBiasSettings, *, variant: str = "", label: str = ""
+) -> Iterator[Wanted]:
+    """Yield all trainings, one seed after another, original passages first, so that an interrupted study has whole comparisons.
 
     ``variant`` is the variation that these trainings share, in results (``Facts``), and ``label`` its name in files.
     """
@@ -205,20 +236,17 @@ def trained(
         for model in settings.models:
             facts = Facts(model=model.kind, seed=seed, pretrained=model.pretrained, variant=variant)
             given = runs[TRAIN], runs[settings.validation]
-            wanted: list[tuple[Facts, Training]] = []
             if "original" in settings.trainings:
                 plan = model.plan(*given, seed=seed, validation_split=settings.validation)
                 name = f"{model.kind}{part}-original-seed-{seed}"
-                wanted.append((replace(facts, training="original"), Training(name, passages.original, plan)))
+                yield Wanted(replace(facts, training="original"), name, passages.original, plan)
             for draw, rotation in settings.rotations.items() if "rotated" in settings.trainings else ():
                 at_reading = settings.rotate_at_reading
                 rotate = rotation if at_reading else None
                 plan = model.plan(*given, seed=seed, rotate=rotate, validation_split=settings.validation)
                 name = f"{model.kind}{part}-rotated-{draw}-seed-{seed}"
                 text = passages.original if at_reading else passages.rotated[draw]
-                wanted.append((replace(facts, training="rotated", rotation=draw), Training(name, text, plan)))
-            made = workspace.trained_each([training for _, training in wanted])
-            yield from (subject_of(of, path) for (of, _), path in zip(wanted, made, strict=True))
+                yield Wanted(replace(facts, training="rotated", rotation=draw), name, text, plan)
 
 
 # every answer's place is drawn from the biased density

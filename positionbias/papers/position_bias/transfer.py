@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import ended_name
@@ -91,14 +92,12 @@ def run_transfer(source: Collection, target: Collection, settings: TransferSetti
     rotated = {draw: there.rotated(source.path, rotation) for draw, rotation in settings.rotations.items()}
     given = candidate_runs(there, source.path, before, before.splits)
     runs = candidate_runs(here, target.path, settings, settings.splits)
-    study = _Study(source, target, settings, before, there, here)
     asked = test_runs(here, target.path, settings, runs)
-    first, subjects, tested = [], [], []
-    for start, subject in study.trained(rotated, given, runs):
-        first += [start] if start is not None else []
-        subjects.append(subject)
-        done = tuple(here.reranked(subject.path, target.path, split, run, on="original") for split, run in asked.items())
-        tested.append(SystemRuns(subject.system, subject.facts, done))
+    study = _Study(source, target, settings, before, there, here, given, runs, asked)
+    models = (*settings.models, *before.models)
+    found = list(workspace.side_by_side(study.tested, study.rows(source.path, rotated), models))
+    first = [one.first for one in found if one.first is not None]
+    subjects, tested = [one.subject for one in found], [one.runs for one in found]
     candidates = tuple(asked.values())
     artefacts = _Artefacts(source.path, target.path, rotated, settings.tests, candidates, tested, first, subjects)
     record = {"target": settings.record(), "source": before.record()}
@@ -113,6 +112,25 @@ def run_transfer(source: Collection, target: Collection, settings: TransferSetti
     )
 
 
+class _Row(NamedTuple):
+    """A training on the target: after one on the source's ``passages``, or alone (None)."""
+
+    seed: int
+    model: ModelSettings
+    first_model: ModelSettings
+    text: str
+    draw: int | None
+    passages: Path | None
+
+
+class _Tested(NamedTuple):
+    """A row's model after the source and after the target, with the latter's runs."""
+
+    first: Subject | None
+    subject: Subject
+    runs: SystemRuns
+
+
 @dataclass(frozen=True)
 class _Study:
     source: Collection
@@ -121,35 +139,47 @@ class _Study:
     before: PositionBiasSettings
     there: Workspace
     here: Workspace
+    source_runs: Mapping[str, Path]
+    target_runs: Mapping[str, Path]
+    asked: Mapping[str, Path]
 
-    def trained(
-        self, rotated: Mapping[int, Path], given: Mapping[str, Path], runs: Mapping[str, Path]
-    ) -> Iterator[tuple[Subject | None, Subject]]:
+    def rows(self, original: Path, rotated: Mapping[int, Path]) -> Iterator[_Row]:
         """Yield every training on the target with that on the source before it: row a, row b, then row c for each draw."""
-        texts: list[tuple[str, int | None, Path]] = [("original", None, self.source.path)]
+        texts: list[tuple[str, int | None, Path | None]] = [("", None, None), ("original", None, original)]
         texts += [("rotated", draw, path) for draw, path in rotated.items()]
         for seed in self.settings.seeds:
-            for model, first_model in zip(self.settings.models, self.before.models, strict=True):
-                kind, end = model.kind, f"seed-{seed}"
-                facts = Facts(model=kind, training="original", test="original", seed=seed, pretrained=model.pretrained)
-                alone = self._on_target(f"{kind}-{end}", model, runs, seed, None)
-                yield None, _subject(f"{kind}-{self.target.name}", facts, alone)
-                facts = replace(facts, source=self.source.name, pretrained=first_model.pretrained)
-                for text, draw, passages in texts:
-                    rest = f"{text}-{end}" if draw is None else f"{text}-{draw}-{end}"
-                    start = self._on_source(f"{kind}-{rest}", passages, first_model, given, seed)
-                    system = f"{kind}-{self.source.name}-{text}"
-                    began = Facts(model=kind, training=text, rotation=draw, seed=seed, pretrained=first_model.pretrained)
-                    ended = replace(facts, source_training=text, rotation=draw)
-                    path = self._on_target(f"{kind}-after-{rest}", model, runs, seed, start)
-                    yield _subject(system, began, start), _subject(f"{system}-to-{self.target.name}", ended, path, start)
+            for models in zip(self.settings.models, self.before.models, strict=True):
+                yield from (_Row(seed, *models, text, draw, passages) for text, draw, passages in texts)
 
-    def _on_source(self, name: str, passages: Path, model: ModelSettings, runs: Mapping[str, Path], seed: int) -> Path:
-        split = self.before.validation
+    def tested(self, row: _Row) -> _Tested:
+        """Train as the row has it, and re-rank the target's test passages."""
+        first, subject = self._alone(row) if row.passages is None else self._after(row, row.passages)
+        at = self.target.path
+        done = tuple(self.here.reranked(subject.path, at, split, run, on="original") for split, run in self.asked.items())
+        return _Tested(first, subject, SystemRuns(subject.system, subject.facts, done))
+
+    def _alone(self, row: _Row) -> tuple[None, Subject]:
+        kind, model, seed = row.model.kind, row.model, row.seed
+        facts = Facts(model=kind, training="original", test="original", seed=seed, pretrained=model.pretrained)
+        path = self._on_target(f"{kind}-seed-{seed}", model, seed, None)
+        return None, _subject(f"{kind}-{self.target.name}", facts, path)
+
+    def _after(self, row: _Row, passages: Path) -> tuple[Subject, Subject]:
+        kind, text, draw, seed, pretrained = row.model.kind, row.text, row.draw, row.seed, row.first_model.pretrained
+        rest = f"{text}-seed-{seed}" if draw is None else f"{text}-{draw}-seed-{seed}"
+        start = self._on_source(f"{kind}-{rest}", passages, row.first_model, seed)
+        system = f"{kind}-{self.source.name}-{text}"
+        began = Facts(model=kind, training=text, rotation=draw, seed=seed, pretrained=pretrained)
+        ended = replace(began, training="original", test="original", source=self.source.name, source_training=text)
+        path = self._on_target(f"{kind}-after-{rest}", row.model, seed, start)
+        return _subject(system, began, start), _subject(f"{system}-to-{self.target.name}", ended, path, start)
+
+    def _on_source(self, name: str, passages: Path, model: ModelSettings, seed: int) -> Path:
+        split, runs = self.before.validation, self.source_runs
         return self.there.trained(name, passages, model.plan(runs["train"], runs[split], seed=seed, validation_split=split))
 
-    def _on_target(self, name: str, model: ModelSettings, runs: Mapping[str, Path], seed: int, start: Path | None) -> Path:
-        split = self.settings.validation
+    def _on_target(self, name: str, model: ModelSettings, seed: int, start: Path | None) -> Path:
+        split, runs = self.settings.validation, self.target_runs
         plan = model.plan(runs["train"], runs[split], seed=seed, start=start, validation_split=split)
         return self.here.trained(name, self.target.path, plan)
 

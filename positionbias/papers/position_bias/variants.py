@@ -25,7 +25,7 @@ from positionbias.evaluation.significance import adjust, clusters_by_passage, co
 from positionbias.evaluation.trainings import Values, figures_over
 from positionbias.experiments.estimate import Work
 from positionbias.experiments.over_trainings import ALL, BASELINE_FACTS, over_trainings, query_values
-from positionbias.experiments.systems import Subject, system_name
+from positionbias.experiments.systems import system_name
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.position_bias import ARCHITECTURES, DOSES, VARIANTS
 from positionbias.papers.position_bias.findings import (
@@ -42,11 +42,12 @@ from positionbias.papers.position_bias.settings import TRAIN, ArchitectureSettin
 from positionbias.papers.position_bias.study import (
     NOTES,
     Passages,
+    Wanted,
     both_texts,
     candidate_runs,
     check_splits,
     tested,
-    trained,
+    wanted_trainings,
 )
 from positionbias.positions.histogram import position_histogram
 from positionbias.positions.select import count_fitting, select
@@ -132,7 +133,7 @@ def run_dose(collection: Collection, settings: DoseSettings, workspace: Workspac
     passages = both_texts(workspace, collection, settings)
     runs = candidate_runs(workspace, collection.path, settings, settings.splits)
     selected = {dose: _selected(workspace, passages, settings.selection(dose, queries), settings) for dose in settings.doses}
-    measured = tested(workspace, passages, runs, settings, _doses_trained(workspace, selected, runs, settings))
+    measured = tested(workspace, passages, runs, settings, _dose_trainings(selected, runs, settings))
     shown = {variant_of(dose): texts.original for dose, texts in selected.items()}
     return workspace.results(
         f"Dose: {collection.name}",
@@ -188,7 +189,7 @@ def _selection_step(workspace: Workspace, source: Path, place: Path, selection: 
             map_shards=workspace.map_shards,
             overwrite=True,
             name=f"{collection.name}, {variant_of(selection.answers_in)}",
-            provenance={"workers": workspace.workers},
+            provenance=workspace.engine.host,
         )
 
     inputs = {"collection": workspace.checksum(source)} | ({} if by is None else {"chosen by": workspace.checksum(by)})
@@ -196,14 +197,14 @@ def _selection_step(workspace: Workspace, source: Path, place: Path, selection: 
     return workspace.steps.make(f"select-{place.parent.name}-{place.name}", place, selection.record(), inputs, make, work=work)
 
 
-def _doses_trained(
-    workspace: Workspace, selected: Mapping[Level, Passages], runs: Mapping[str, Path], study: PositionBiasSettings
-) -> Iterator[Subject]:
+def _dose_trainings(
+    selected: Mapping[Level, Passages], runs: Mapping[str, Path], study: PositionBiasSettings
+) -> Iterator[Wanted]:
     """Yield every training, one seed after another, so that an interrupted study has whole comparisons."""
     for seed in study.seeds:
         for one, passages in selected.items():
             settings = replace(study, seeds=(seed,))
-            yield from trained(workspace, passages, runs, settings, variant=variant_of(one), label=_label(one))
+            yield from wanted_trainings(passages, runs, settings, variant=variant_of(one), label=_label(one))
 
 
 def measure_doses(measured: Measured, settings: DoseSettings, shown: Mapping[str, Path], map_shards: MapShards) -> list[Result]:
@@ -339,7 +340,7 @@ def run_architecture(collection: Collection, settings: ArchitectureSettings, wor
     check_splits(collection, settings)
     passages = both_texts(workspace, collection, settings)
     runs = candidate_runs(workspace, collection.path, settings, settings.splits)
-    measured = tested(workspace, passages, runs, settings, _trained(workspace, passages, runs, settings))
+    measured = tested(workspace, passages, runs, settings, _architecture_trainings(passages, runs, settings))
     variants = [VARIANTS[name] for name in settings.positions]
     return workspace.results(
         f"Architecture: {collection.name}",
@@ -355,14 +356,12 @@ def run_architecture(collection: Collection, settings: ArchitectureSettings, wor
     )
 
 
-def _trained(
-    workspace: Workspace, passages: Passages, runs: Mapping[str, Path], settings: ArchitectureSettings
-) -> Iterator[Subject]:
+def _architecture_trainings(passages: Passages, runs: Mapping[str, Path], settings: ArchitectureSettings) -> Iterator[Wanted]:
     """Yield every training, one seed after another, so that an interrupted study has whole comparisons."""
     for seed in settings.seeds:
         for name in settings.positions:
             study = replace(settings, seeds=(seed,), models=(settings.model(name),))
-            yield from trained(workspace, passages, runs, study, variant=VARIANTS[name], label=name)
+            yield from wanted_trainings(passages, runs, study, variant=VARIANTS[name], label=name)
 
 
 def measure_architectures(measured: Measured, settings: PositionBiasSettings, variants: Sequence[str]) -> list[Result]:

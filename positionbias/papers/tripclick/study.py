@@ -9,7 +9,7 @@ Every step is restartable (``experiments.step``). The collection and the given f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -60,8 +60,11 @@ class _Study:
         settings = self.settings
         self.trainsets = {of.name: self._trainset(of) for of in settings.sets}
         trials: list[Trial] = []
+        wanted = [(ranker, of) for ranker in settings.rankers for of in settings.trained_on(ranker)]
+        asked = ((*one, seed) for seed in settings.seeds for one in wanted)
+        made = self.workspace.side_by_side(self._trial, asked, settings.models)
         for seed in settings.seeds:
-            own = [self._trial(ranker, of, seed) for ranker in settings.rankers for of in settings.trained_on(ranker)]
+            own = list(islice(made, len(wanted)))
             members = [t for t in own if t.name in settings.in_ensemble and t.facts.variant == REGENERATED]
             trials += [*own, *([self._ensemble(members, seed)] if members else [])]
         study = TripClickStudy(
@@ -110,7 +113,8 @@ class _Study:
         splits = self.collection.split_facts
         return sum(splits[split].qrels for split in self.settings.sources) * self.settings.negatives
 
-    def _trial(self, ranker: Ranker, of: Negatives, seed: int) -> Trial:
+    def _trial(self, wanted: tuple[Ranker, Negatives, int]) -> Trial:
+        ranker, of, seed = wanted
         settings, model = self.settings, ranker.model
         validation = None if settings.validation is None else (self.runs[settings.validation], settings.validation)
         plan = model.plan_on(

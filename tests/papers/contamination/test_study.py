@@ -17,6 +17,7 @@ from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import read_run
 from positionbias.core.teacher_scores import open_teacher_scores
+from positionbias.engine.choose import Engine
 from positionbias.experiments.model_settings import ModelSettings, Taught
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
@@ -26,7 +27,7 @@ from positionbias.papers.contamination.study import run_study
 from positionbias.results.result import load_results
 from positionbias.training import loop
 from positionbias.training.config import TrainConfig
-from tests.tiny import PLANTED, TINY, planted
+from tests.tiny import PLANTED, TINY, assert_same_study, planted
 
 TRAINING = TrainConfig(batch_size=8, threads=1, epochs=2, schedule="linear", warmup_share=0.1, save_every=2)
 SMALL = ModelSettings("tk", TINY, TRAINING)
@@ -83,6 +84,13 @@ def finished(collection: Collection) -> Path:
     folder = collection.path.parent / "study"
     assert run(collection, folder, settings()) == ALL
     return folder
+
+
+def test_two_workers_find_the_same(finished: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("positionbias.engine.choose.cores", lambda: 2)
+    place = finished.with_name("two")
+    run_study(collection, settings(), Workspace(place, engine=Engine(workers=2)))
+    assert_same_study(place, finished)
 
 
 def test_teachers_differ_in_what_they_saw_and_students_in_their_teacher_alone(finished: Path, collection: Collection) -> None:

@@ -17,6 +17,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import Run, read_run, write_run
+from positionbias.engine.choose import Engine
 from positionbias.evaluation.cross_validation import query_folds
 from positionbias.evaluation.measures import per_query
 from positionbias.experiments.model_settings import ModelSettings
@@ -34,7 +35,7 @@ from positionbias.results.result import Facts, Result, load_results
 from positionbias.results.select import of_type
 from positionbias.training import loop
 from positionbias.training.config import TrainConfig
-from tests.tiny import TINY
+from tests.tiny import TINY, assert_same_study
 
 from .leaking import TOPICS, leaking_collection, leaking_pairs
 
@@ -88,6 +89,15 @@ def one(results: list[Result], measure: str, **facts: str) -> Result:
     """The only result of a measure with these facts, comparisons aside."""
     (found,) = (r for r in results if r.measure == measure and r.kind != "comparison" and r.facts == Facts(**facts))
     return found
+
+
+def test_two_workers_find_the_same(
+    finished: Path, collection: Collection, settings: LeakageSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("positionbias.engine.choose.cores", lambda: 2)
+    place = finished.with_name("two")
+    run_study(collection, settings, Workspace(place, engine=Engine(workers=2)))
+    assert_same_study(place, finished)
 
 
 def test_trainings_differ_in_the_leaked_queries_alone(finished: Path, collection: Collection) -> None:

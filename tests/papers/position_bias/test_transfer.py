@@ -11,6 +11,7 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
+from positionbias.engine.choose import Engine
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
@@ -21,7 +22,7 @@ from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.result import Facts, load_results
 from positionbias.training.config import TrainConfig
 
-from ...tiny import TINY, planted
+from ...tiny import TINY, assert_same_study, planted
 
 TRAINING = TrainConfig(
     batch_size=4, max_steps=3, validate_every=1, learning_rate=0.05, kernel_learning_rate=0.05, probe_passages=0, threads=1
@@ -71,6 +72,15 @@ def run(source: Collection, target: Collection, out: Path, settings: TransferSet
 def finished(places: Path, source: Collection, target: Collection) -> Path:
     assert run(source, target, places / "study") == STEPS
     return places / "study"
+
+
+def test_two_workers_find_the_same(
+    finished: Path, source: Collection, target: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("positionbias.engine.choose.cores", lambda: 2)
+    place = finished.with_name("two")
+    run_transfer(source, target, SETTINGS, Workspace(place, engine=Engine(workers=2)))
+    assert_same_study(place, finished)
 
 
 def test_each_training_goes_on_from_its_source(finished: Path, source: Collection) -> None:

@@ -15,6 +15,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run, write_run
+from positionbias.engine.choose import Engine
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.tripclick import CLEANED, REGENERATED, SETS, TELEMETRY
@@ -26,7 +27,7 @@ from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.report.html import write_report
 from positionbias.results.result import load_results
 from positionbias.training.config import TrainConfig
-from tests.tiny import TINY, candidates, planted, tiny_encoder
+from tests.tiny import TINY, assert_same_study, candidates, planted, tiny_encoder
 
 TRAINING = TrainConfig(batch_size=8, threads=1, max_steps=3, validate_every=1)
 ORIGINAL = Negatives("original", PASSED_OVER)
@@ -93,6 +94,15 @@ def test_the_steps(finished: tuple[Path, list[str]]) -> None:
     dense = [f"train-{dot}", f"encode-{dot}", f"retrieve-{dot}-retrieving-test"]
     sets = [f"trainset-{name}" for name in SETS_OF]
     assert finished[1] == ["bm25-train", "bm25-test", *sets, *tk, *cat, *dense, "ensemble-seed-1-on-test", "measure"]
+
+
+def test_two_workers_find_the_same(
+    finished: tuple[Path, list[str]], collection: Collection, full: TripClickSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("positionbias.engine.choose.cores", lambda: 2)
+    place = finished[0].with_name("two")
+    run_study(collection, full, Workspace(place, engine=Engine(workers=2)))
+    assert_same_study(place, finished[0])
 
 
 def test_sets_hold_what_they_say(finished: tuple[Path, list[str]], collection: Collection) -> None:

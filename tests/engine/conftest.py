@@ -1,0 +1,43 @@
+"""A Ray cluster of two nodes on this machine."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from positionbias.engine.choose import open_engine
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two nodes of one CPU each; a death is noticed in a few seconds."""
+    with open_engine("local"):  # the quiet settings, before ray is imported
+        from positionbias.engine.ray import _import_ray
+
+        _import_ray()
+    from ray._common.utils import get_ray_address_file
+    from ray.cluster_utils import Cluster
+
+    Path(get_ray_address_file(None)).parent.mkdir(
+        parents=True, exist_ok=True
+    )  # the cluster's address is written there, and nothing makes it
+    quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
+    with tempfile.TemporaryDirectory(prefix="pb-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        made = Cluster(
+            initialize_head=True,
+            head_node_args={
+                "num_cpus": 1,
+                "num_gpus": 1,
+                "include_dashboard": False,
+                "temp_dir": folder,
+                "_system_config": quick,
+            },
+        )
+        made.second = made.add_node(num_cpus=1, num_gpus=1)
+        with open_engine("ray", 1, made.address):  # once: Ray has ended a process that had connected often (SIGSEGV)
+            yield made
+        made.shutdown()
