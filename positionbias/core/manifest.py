@@ -25,6 +25,7 @@ from positionbias.core.progress import remark
 from positionbias.core.publish import recover, write_json
 from positionbias.core.schema import read_as
 from positionbias.core.seal import AGAIN, MANIFEST, FileSeal, check_digest, manifest_digest, seal_file, seal_folder
+from positionbias.core.stores import address_at
 
 __all__ = [
     "MANIFEST",
@@ -127,6 +128,10 @@ def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | st
     """Return an input as ``artefact`` (its final path) records it."""
     if "://" in str(path):  # a model behind an endpoint
         return InputRef(role, str(path), checksum)
+    if (address := address_at(path)) is not None:
+        return InputRef(role, str(address), checksum)
+    if address_at(artefact) is not None:  # which no path leads to from there
+        return InputRef(role, Path(path).name, checksum)
     try:
         relative = os.path.relpath(Path(path).absolute(), Path(artefact).absolute())
     except ValueError:  # another drive
@@ -135,7 +140,7 @@ def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | st
 
 
 def input_name(path: str) -> str:
-    """Return what a recorded input is called where people read it: its own name, or an endpoint's address."""
+    """Return what a recorded input is called where people read it: its own name, or the address of an endpoint or in a store."""
     return path if "://" in path else PurePosixPath(path).name
 
 
