@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import http.client
+import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Busy", "Cut", "Denied", "Door", "Fault", "Late", "Other", "Request", "door", "s3_server"]
+__all__ = ["BUCKET", "Busy", "Cut", "Denied", "Door", "Fault", "Late", "Other", "Request", "door", "s3_server"]
 
 BUCKET = "shelf"
 _OF_THE_HOP = ("connection", "content-length", "date", "expect", "server", "transfer-encoding")
+_AS_S3 = "AWS4-HMAC-SHA256 Credential=a/b/us-east-1/s3/aws4_request"
 _ERROR = '<?xml version="1.0"?><Error><Code>{code}</Code><Message>{message}</Message></Error>'
 
 
@@ -74,23 +79,36 @@ class Door:
 
 
 @contextmanager
-def s3_server() -> Iterator[str]:
-    """Run moto's server with an empty bucket, ``BUCKET``; yield its address."""
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    try:
-        connection = http.client.HTTPConnection(host, port)
-        connection.request(
-            "PUT", f"/{BUCKET}", headers={"Authorization": "AWS4-HMAC-SHA256 Credential=a/b/us-east-1/s3/aws4_request"}
+def s3_server(log: Path) -> Iterator[str]:
+    """Run moto's server in a process of its own, with an empty bucket, ``BUCKET``; yield its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with open(log, "wb") as told:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], stdout=told, stderr=told
         )
-        assert connection.getresponse().status == 200
-        connection.close()
-        yield f"http://{host}:{port}"
+    try:
+        _make_bucket(port, time.monotonic() + 60)
+        yield f"http://127.0.0.1:{port}"
     finally:
-        server.stop()
+        server.kill()
+        server.wait()
+
+
+def _make_bucket(port: int, until: float) -> None:
+    while True:
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port)
+            connection.request("PUT", f"/{BUCKET}", headers={"Authorization": _AS_S3})
+            assert connection.getresponse().status == 200
+            return
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+        finally:
+            connection.close()
 
 
 @contextmanager
@@ -148,7 +166,8 @@ def door(server: str) -> Iterator[Door]:
                 self.close_connection = True
                 return
             opened.sent += len(content)
-            self.wfile.write(content)
+            with suppress(ConnectionError):  # who has waited too long is gone
+                self.wfile.write(content)
 
         def _refuse(self, status: int, code: str, message: str) -> None:
             content = b"" if self.command == "HEAD" else _ERROR.format(code=code, message=message).encode()

@@ -504,7 +504,7 @@ def find_collection(place: Collection | str | Path) -> Collection:
 
 def _folder_of(place: str | Path) -> Path:
     check_place(place, "collection")
-    places = (brought(place),) if address_of(place) is not None else places_of(place)
+    places = (brought(place, artefact=True),) if address_of(place) is not None else places_of(place)
     for path in places:
         recover(path)
     folders = [path for path in places if path.is_dir()]

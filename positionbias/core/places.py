@@ -97,8 +97,10 @@ def places_of(name: Place) -> tuple[Path, ...]:
     return (given, home_place(str(given)))
 
 
-def brought(name: Place) -> Path:
+def brought(name: Place, *, artefact: bool = False) -> Path:
     """Return a path as given; for an address in a store that of its local copy, which is brought first.
+
+    With ``artefact`` a folder without a manifest is not brought.
 
     Raises:
         StorageError, InputError: as ``core.store_copies.bring``.
@@ -108,7 +110,7 @@ def brought(name: Place) -> Path:
         return plain_place(name)
     from positionbias.core.store_copies import bring
 
-    return bring(address)
+    return bring(address, artefact=artefact)
 
 
 def input_place(name: Place, *, flag: str = "") -> Path:

@@ -31,7 +31,7 @@ from positionbias.core.errors import InputError, StorageError, bad_input
 from positionbias.core.files import remove, storage_errors
 from positionbias.core.progress import step
 from positionbias.core.seal import AGAIN, BLOCK, MANIFEST, FileSeal
-from positionbias.core.stores import GO_ON, Address, copy_of, opened, store_errors
+from positionbias.core.stores import GO_ON, Address, copy_of, is_gone, opened, store_errors
 
 __all__ = ["Stored", "THREADS", "bring", "content_name", "look", "sizes_under"]
 
@@ -122,15 +122,19 @@ def sizes_under(address: Address, folder: str) -> dict[str, int]:
         return {info.path[len(folder) + 1 :]: info.size for info in found if info.type == FileType.File}
 
 
-def bring(address: Address) -> Path:
+def bring(address: Address, *, artefact: bool = False) -> Path:
     """Return the path of the local copy of what stands at an address, brought if need be; where nothing does, there is nothing.
+
+    With ``artefact`` a folder without a manifest counts as nothing.
 
     Raises:
         StorageError: the store refused or went silent, or the disk has no room; what was brought is kept for the next run.
-        InputError: files that are missing, or differ from the manifest.
+        InputError: files that are missing, or differ from the manifest; or several artefacts under the address.
     """
     copy = copy_of(address)
     stored = look(address)
+    if stored is not None and not stored.manifest and not stored.beside:
+        stored = None if artefact else _one_folder(address, stored)
     with storage_errors(copy), _alone(copy.parent / _LOCK):
         if stored is None:
             _forget(copy)
@@ -146,6 +150,16 @@ def bring(address: Address) -> Path:
             (copy.parent / _STATE).write_text(stored.state, encoding="utf-8", newline="\n")
             remove(part)
     return copy
+
+
+def _one_folder(address: Address, stored: Stored) -> Stored:
+    """Refuse a folder of artefacts, all of which would be brought."""
+    inner = [remote.name for remote in stored.plain if remote.name.endswith(f"/{MANIFEST}")]
+    if inner:
+        folder = min(inner, key=len).removesuffix(f"/{MANIFEST}")
+        found, do = f"artefacts under it, as {folder}", f"give one of them, as {address.under(folder)}"
+        raise bad_input(str(address), wanted="one artefact, or a folder of files", found=found, do=do)
+    return stored
 
 
 @contextmanager
@@ -270,7 +284,9 @@ def _read_range(address: Address, handles: Any, remote: _Remote, start: int, pat
             return size
         try:
             content = handles(remote.key).read_at(size, start)
-        except FileNotFoundError as error:
+        except OSError as error:
+            if not is_gone(error):
+                raise
             raise bad_input(f"{address}, {remote.name}", wanted="a file in the store", found="none", do=AGAIN) from error
         if len(content) != size:
             raise StorageError(f"{address}, {remote.name}: wanted {size:,} bytes; found {len(content):,}; {GO_ON}")

@@ -10,10 +10,11 @@ import json
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from positionbias.core.errors import OutputExistsError, StorageError
+from positionbias.core.errors import OutputExistsError, StorageError, bad_input
 from positionbias.core.progress import step
 from positionbias.core.seal import BLOCK, MANIFEST, FileSeal, damaged
 from positionbias.core.store_copies import THREADS, Stored, content_name, look, sizes_under
@@ -71,16 +72,17 @@ def send(address: Address, made: Path, manifest: Path, *, overwrite: bool) -> No
         former = refuse_stored(address, overwrite=overwrite, folder=False)
         _send_plain(address, made, former)
         return
-    files = {name: FileSeal(**seal) for name, seal in json.loads(manifest.read_bytes())["files"].items()}
+    record = manifest.read_bytes()
+    files = {name: FileSeal(**seal) for name, seal in json.loads(record)["files"].items()}
     content = content_name(files)
     base = f"{address.key}/{content}"
     sent_before = _note(address, content)
     _send_files(address, base, made, files)
     with store_errors(address):
         # the folder is an artefact by itself, for those who copy it with other tools
-        _put(address, manifest, f"{base}/{MANIFEST if made.is_dir() else manifest.name}")
+        _put_manifest(address, record, f"{base}/{MANIFEST if made.is_dir() else manifest.name}")
         former = refuse_stored(address, overwrite=overwrite, folder=made.is_dir())
-        _put(address, manifest, f"{address.key}/{MANIFEST}" if made.is_dir() else f"{address.key}.{MANIFEST}")
+        _put_manifest(address, record, f"{address.key}/{MANIFEST}" if made.is_dir() else f"{address.key}.{MANIFEST}")
     for old in sent_before - {content}:
         _remove_folder(address, old)
     if former is not None:
@@ -127,27 +129,41 @@ def _send_files(address: Address, base: str, made: Path, files: Mapping[str, Fil
 
 
 def _put(address: Address, path: Path, key: str, seal: FileSeal | None = None) -> None:
-    """Send one file; with ``seal``, what is read is compared with its digests. Nothing stays of one that could not be read."""
+    """Send one file; with ``seal``, what is read is compared with its digests.
+
+    Where the store fails, nothing appears. Where reading the file does, what was sent so far appears, and is removed.
+    """
     store = opened(address)
-    out = store.open_output_stream(key)
+    out = store.open_output_stream(key, compression=None)
     try:
-        for block, content in enumerate(_blocks(path)):
-            if seal is not None and not seal.holds(block, content):
-                raise damaged(path, block)
+        for content in _checked(path, seal):
             out.write(content)
         out.close()
+    except OSError:
+        raise
     except BaseException:
-        with suppress(Exception):
-            out.close()  # which keeps what was written
-        with suppress(Exception):
+        with suppress(OSError):
+            out.close()
             store.delete_file(key)
         raise
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
-    with open(path, "rb") as file:
-        while content := file.read(BLOCK):
-            yield content
+def _put_manifest(address: Address, content: bytes, key: str) -> None:
+    with opened(address).open_output_stream(key, compression=None) as out:
+        out.write(content)
+
+
+def _checked(path: Path, seal: FileSeal | None) -> Iterator[bytes]:
+    try:
+        with open(path, "rb") as file:
+            for block in count():
+                if not (content := file.read(BLOCK)):
+                    return
+                if seal is not None and not seal.holds(block, content):
+                    raise damaged(path, block)
+                yield content
+    except OSError as error:
+        raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="run again") from error
 
 
 def _send_plain(address: Address, made: Path, former: Stored | None) -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "address_of",
     "copy_of",
     "copy_tokens",
+    "is_gone",
     "missing_copies",
     "opened",
     "plain_place",
@@ -127,7 +128,7 @@ def plain_place(place: str | Path) -> Path:
 
 # -- local copies ------------------------------------------------------------------------------------------------------
 
-_USED: dict[str, Address] = {}  # folders under ``_root`` that this process uses
+_USED: dict[Path, Address] = {}  # the folders of the copies that this process uses
 
 
 def _root() -> Path:
@@ -143,14 +144,14 @@ def copy_of(address: Address) -> Path:
 
     name = hashlib.blake2b(str(address).encode(), digest_size=8).hexdigest()
     folder = _root() / name
-    if name not in _USED or not folder.is_dir():
+    if folder not in _USED or not folder.is_dir():
         with storage_errors(folder):
             make_folders(folder)
             if not (folder / _ADDRESS).is_file():
                 partial = folder / f"{_ADDRESS}.{uuid4().hex[:8]}"
                 partial.write_text(f"{address}\n{uuid4().hex}\n", encoding="utf-8", newline="\n")
                 os.replace(partial, folder / _ADDRESS)
-        _USED[name] = address
+        _USED[folder] = address
     return folder / address.name
 
 
@@ -167,13 +168,13 @@ def _within(path: Path) -> tuple[str, ...]:
 
 
 def _address_in(name: str) -> Address | None:
-    if name not in _USED:
-        try:
-            text = (_root() / name / _ADDRESS).read_text("utf-8").splitlines()[0]
-        except (OSError, IndexError):
-            return None
-        return address_of(text)
-    return _USED[name]
+    folder = _root() / name
+    if folder in _USED:
+        return _USED[folder]
+    try:
+        return address_of((folder / _ADDRESS).read_text("utf-8").splitlines()[0])
+    except (OSError, IndexError):
+        return None
 
 
 def address_at(path: Path | str) -> Address | None:
@@ -203,17 +204,15 @@ def stored_at(final: Path) -> Address | None:
 
 def told_by_address(error: PositionBiasError) -> PositionBiasError:
     """Return an error that names addresses instead of their local copies."""
-    root = str(_root()) + os.sep
-    if root not in (text := str(error)):
-        return error
-    for name, address in _USED.items():
-        text = text.replace(f"{root}{name}{os.sep}{address.name}", str(address))
-    return type(error)(text)
+    text = str(error)
+    for folder, address in _USED.items():
+        text = text.replace(str(folder / address.name), str(address))
+    return error if text == str(error) else type(error)(text)
 
 
 def copy_tokens() -> Mapping[str, str]:
     """Return what is in the folders of the copies that this process uses, by folder: another machine sees the same or not."""
-    return {str(_root() / name): (_root() / name / _ADDRESS).read_text("utf-8") for name in _USED}
+    return {str(folder): (folder / _ADDRESS).read_text("utf-8") for folder in _USED if folder.is_dir()}
 
 
 def missing_copies(tokens: Mapping[str, str]) -> Iterator[str]:
@@ -232,30 +231,39 @@ def missing_copies(tokens: Mapping[str, str]) -> Iterator[str]:
 
 def opened(address: Address) -> Any:
     """Return the ``pyarrow.fs`` file system of an address. The store's own client retries what may pass, with growing waits."""
-    return _opened(address.scheme, address.anonymous, address.options, address.key.partition("/")[0])
+    options = dict(address.options)
+    if address.scheme == "gs":
+        options.pop("region", None)
+        return _google(address.anonymous, tuple(options.items()))
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if endpoint:
+        options.setdefault("endpoint_override", endpoint)
+    bucket = "" if {"endpoint_override", "region"} & options.keys() else address.key.partition("/")[0]
+    tries = os.environ.get("AWS_MAX_ATTEMPTS", "")
+    return _amazon(address.anonymous, tuple(options.items()), bucket, int(tries) if tries.isdecimal() else TRIES)
 
 
 @lru_cache(maxsize=16)
-def _opened(scheme: str, anonymous: bool, options: tuple[tuple[str, str], ...], bucket: str) -> Any:
+def _google(anonymous: bool, options: tuple[tuple[str, str], ...]) -> Any:
+    from datetime import timedelta
+
+    from pyarrow.fs import GcsFileSystem
+
     given: dict[str, Any] = dict(options)
-    if scheme == "gs":
-        from datetime import timedelta
+    return GcsFileSystem(anonymous=anonymous, retry_time_limit=timedelta(seconds=SECONDS_TO_ANSWER), **given)
 
-        from pyarrow.fs import GcsFileSystem
 
-        given.pop("region", None)
-        return GcsFileSystem(anonymous=anonymous, retry_time_limit=timedelta(seconds=SECONDS_TO_ANSWER), **given)
+@lru_cache(maxsize=16)
+def _amazon(anonymous: bool, options: tuple[tuple[str, str], ...], bucket: str, tries: int) -> Any:
+    """Open S3; where a ``bucket`` is given its region is asked for."""
     from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem, resolve_s3_region
 
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    if endpoint:
-        given.setdefault("endpoint_override", endpoint)
-    if "endpoint_override" not in given and "region" not in given:
+    given: dict[str, Any] = dict(options)
+    if bucket:
         given["region"] = resolve_s3_region(bucket)
-    tries = os.environ.get("AWS_MAX_ATTEMPTS", "")
     return S3FileSystem(
         anonymous=anonymous,
-        retry_strategy=AwsStandardS3RetryStrategy(max_attempts=int(tries) if tries.isdecimal() else TRIES),
+        retry_strategy=AwsStandardS3RetryStrategy(max_attempts=tries),
         connect_timeout=SECONDS_TO_CONNECT,
         request_timeout=SECONDS_TO_ANSWER,
         background_writes=False,  # which would hold a whole file in memory where the network is slower than the disk
@@ -278,6 +286,11 @@ def store_errors(address: Address) -> Iterator[None]:
     except OSError as error:
         found, do = _reason(address, error)
         raise StorageError(f"{address}: wanted an answer of the store; found: {found}; {do}") from error
+
+
+def is_gone(error: OSError) -> bool:
+    """Return whether a store's error says that there is no such key."""
+    return isinstance(error, FileNotFoundError) or "NO_SUCH_KEY" in str(error)
 
 
 def _reason(address: Address, error: OSError) -> tuple[str, str]:
