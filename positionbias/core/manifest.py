@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias, TypeVar
 
 from positionbias.core.closest import near_file, or_closest
@@ -24,7 +24,7 @@ from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.progress import remark
 from positionbias.core.publish import recover, write_json
 from positionbias.core.schema import read_as
-from positionbias.core.seal import AGAIN, MANIFEST, FileSeal, check_digest, manifest_digest, seal_file, seal_folder
+from positionbias.core.seal import AGAIN, MANIFEST, FileSeal, check_digest, check_names, manifest_digest, seal_file, seal_folder
 from positionbias.core.stores import address_at
 
 __all__ = [
@@ -242,9 +242,7 @@ def read_manifest_file(path: Path) -> Manifest:
     check_digest(path, record)
     record.pop("digest", None)
     manifest = read_as(Manifest, record, path, do=AGAIN)
-    for name in manifest.files or ():
-        if not name or any(place.anchor or ".." in place.parts for place in (PurePosixPath(name), PureWindowsPath(name))):
-            raise bad_input(path, wanted="files within the artefact", found=repr(name), do=AGAIN)
+    check_names(path, manifest.files or ())
     return manifest
 
 

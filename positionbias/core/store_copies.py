@@ -30,7 +30,7 @@ from positionbias.core.durable import holding, sync_tree
 from positionbias.core.errors import InputError, StorageError, bad_input
 from positionbias.core.files import remove, storage_errors
 from positionbias.core.progress import step
-from positionbias.core.seal import AGAIN, BLOCK, MANIFEST, FileSeal
+from positionbias.core.seal import AGAIN, BLOCK, MANIFEST, FileSeal, check_digest, check_names
 from positionbias.core.stores import GO_ON, Address, copy_of, is_gone, opened, store_errors
 
 __all__ = ["Stored", "THREADS", "bring", "content_name", "look", "sizes_under"]
@@ -63,10 +63,19 @@ class Stored:
     state: str
     plain: tuple[_Remote, ...] = ()
 
-    @property
-    def files(self) -> Mapping[str, FileSeal]:
-        """The digests that the manifest has, by path in the artefact."""
-        return {name: FileSeal(**seal) for name, seal in json.loads(self.manifest)["files"].items()}
+    def files(self, address: Address) -> Mapping[str, FileSeal]:
+        """Return the digests that the manifest has, by path in the artefact.
+
+        Raises:
+            InputError: it is damaged.
+        """
+        record = json.loads(self.manifest)
+        check_digest(str(address), record)
+        check_names(str(address), record["files"])
+        try:
+            return {name: FileSeal(**seal) for name, seal in record["files"].items()}
+        except (TypeError, ValueError) as error:
+            raise bad_input(str(address), wanted="a posbias manifest", found=str(error), do=AGAIN) from error
 
 
 def content_name(files: Mapping[str, Any]) -> str:
@@ -202,7 +211,7 @@ def _brought(address: Address, stored: Stored, part: Path) -> None:
     remotes: Sequence[_Remote] = stored.plain
     if stored.manifest:
         _manifest_of(copy, beside=stored.beside).write_bytes(stored.manifest)
-        remotes = _named(address, stored, _manifest_of(copy, beside=stored.beside))
+        remotes = _named(address, stored)
     total = sum(remote.bytes for remote in remotes)
     if total > (free := shutil.disk_usage(part).free):
         do = "free some space, or set $POSBIAS_HOME to a folder of a larger disk"
@@ -225,15 +234,13 @@ def _changed(address: Address) -> InputError:
     )
 
 
-def _named(address: Address, stored: Stored, manifest: Path) -> list[_Remote]:
+def _named(address: Address, stored: Stored) -> list[_Remote]:
     """Return the files that a manifest names, where they are in the store.
 
     Raises:
         InputError: the manifest is damaged, or one of them is missing or of another size.
     """
-    from positionbias.core.manifest import read_manifest_file
-
-    files = read_manifest_file(manifest).files or {}
+    files = stored.files(address)
     content = f"{address.key}/{content_name(files)}"
     if sizes := sizes_under(address, content):
         keys = {name: f"{content}/{name}" for name in files}

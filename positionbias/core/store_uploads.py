@@ -12,9 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import Any
 
-from positionbias.core.errors import OutputExistsError, StorageError, bad_input
+from positionbias.core.errors import InputError, OutputExistsError, StorageError, bad_input
 from positionbias.core.progress import step
 from positionbias.core.seal import BLOCK, MANIFEST, FileSeal, damaged
 from positionbias.core.store_copies import THREADS, Stored, content_name, look, sizes_under
@@ -83,8 +82,7 @@ def send(address: Address, made: Path, manifest: Path, *, overwrite: bool) -> No
         _put_manifest(address, record, f"{base}/{MANIFEST if made.is_dir() else manifest.name}")
         former = refuse_stored(address, overwrite=overwrite, folder=made.is_dir())
         _put_manifest(address, record, f"{address.key}/{MANIFEST}" if made.is_dir() else f"{address.key}.{MANIFEST}")
-    for old in sent_before - {content}:
-        _remove_folder(address, old)
+    _remove_folder(address, *(sent_before - {content}))
     if former is not None:
         _remove_former(address, former, content)
     (copy_of(address).parent / _SENDING).unlink(missing_ok=True)
@@ -172,23 +170,32 @@ def _send_plain(address: Address, made: Path, former: Stored | None) -> None:
         if former is not None and former.manifest:
             opened(address).delete_file(f"{address.key}.{MANIFEST}")
         _put(address, made, address.key)
-    if former is not None and former.manifest:
-        _remove_folder(address, content_name(former.files))
+    if former is not None:
+        _remove_folder(address, *_content_of(address, former))
 
 
 def _remove_former(address: Address, former: Stored, content: str) -> None:
-    """Remove the files of the artefact that was replaced."""
-    old = content_name(former.files) if former.manifest else ""
-    if old != content:
-        _remove_folder(address, old)
-    store: Any = opened(address)
-    names = former.files if former.manifest and not former.beside else [""]
-    for name in names:  # where another tool has put them
+    """Remove the files of the artefact that was replaced, also where another tool has put them."""
+    _remove_folder(address, *(_content_of(address, former) - {content}))
+    plain = [""] if former.beside else [f"/{name}" for name in _named_by(address, former)]
+    for name in plain:
         with suppress(OSError):
-            store.delete_file(f"{address.key}/{name}".rstrip("/"))
+            opened(address).delete_file(f"{address.key}{name}")
 
 
-def _remove_folder(address: Address, content: str) -> None:
-    if content:
+def _named_by(address: Address, former: Stored) -> Mapping[str, FileSeal]:
+    """Return the files that a manifest names; none where it is damaged."""
+    try:
+        return former.files(address) if former.manifest else {}
+    except InputError:
+        return {}
+
+
+def _content_of(address: Address, former: Stored) -> set[str]:
+    return {content_name(files)} if (files := _named_by(address, former)) else set()
+
+
+def _remove_folder(address: Address, *contents: str) -> None:
+    for content in contents:
         with suppress(OSError):
             opened(address).delete_dir(f"{address.key}/{content}")
