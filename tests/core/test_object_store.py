@@ -183,6 +183,14 @@ def test_a_release_is_imported_from_a_store(shelf: Door, tmp_path: Path) -> None
     assert f"s3://{BUCKET}/releases/dev.json" in get("data/squad/manifest.json").decode()
 
 
+def test_a_raw_file_is_rotated_from_one_address_to_another(shelf: Door, tmp_path: Path) -> None:
+    put("raw.tsv", content := b"p1\tThe lamp of Orvell burns green oil.\np2\tA stone bridge joins both banks.\n")
+    (tmp_path / "raw.tsv").write_bytes(content)
+    pb.debias(f"s3://{BUCKET}/raw.tsv", out=f"s3://{BUCKET}/rotated.tsv.gz")
+    pb.debias(tmp_path / "raw.tsv", out=tmp_path / "rotated.tsv.gz")
+    assert input_place(f"s3://{BUCKET}/rotated.tsv.gz").read_bytes() == (tmp_path / "rotated.tsv.gz").read_bytes()
+
+
 # -- faults --------------------------------------------------------------------------------------------------------------
 
 
