@@ -32,7 +32,7 @@ from positionbias.core.errors import InputError, StorageError, bad_input, check_
 from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
 from positionbias.core.missing import how_to_get
-from positionbias.core.places import check_place, first_place, output_place, places_of
+from positionbias.core.places import brought, check_place, first_place, output_place, places_of
 from positionbias.core.publish import recover
 from positionbias.core.qrels import Qrels
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -41,6 +41,7 @@ from positionbias.core.seal import CACHE, verified
 from positionbias.core.shards import Strings, open_shard, read_shard
 from positionbias.core.shown import Shown
 from positionbias.core.split_tables import ANSWERS, KIND, QRELS, QUERIES, SplitFacts
+from positionbias.core.stores import address_of
 
 if TYPE_CHECKING:
     import pandas
@@ -503,7 +504,7 @@ def find_collection(place: Collection | str | Path) -> Collection:
 
 def _folder_of(place: str | Path) -> Path:
     check_place(place, "collection")
-    places = places_of(place)
+    places = (brought(place, artefact=True),) if address_of(place) is not None else places_of(place)
     for path in places:
         recover(path)
     folders = [path for path in places if path.is_dir()]

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias, TypeVar
 
 from positionbias.core.closest import near_file, or_closest
@@ -24,7 +24,8 @@ from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.progress import remark
 from positionbias.core.publish import recover, write_json
 from positionbias.core.schema import read_as
-from positionbias.core.seal import AGAIN, MANIFEST, FileSeal, check_digest, manifest_digest, seal_file, seal_folder
+from positionbias.core.seal import AGAIN, MANIFEST, FileSeal, check_digest, check_names, manifest_digest, seal_file, seal_folder
+from positionbias.core.stores import address_at
 
 __all__ = [
     "MANIFEST",
@@ -127,6 +128,10 @@ def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | st
     """Return an input as ``artefact`` (its final path) records it."""
     if "://" in str(path):  # a model behind an endpoint
         return InputRef(role, str(path), checksum)
+    if (address := address_at(path)) is not None:
+        return InputRef(role, str(address), checksum)
+    if address_at(artefact) is not None:  # which no path leads to from there
+        return InputRef(role, Path(path).name, checksum)
     try:
         relative = os.path.relpath(Path(path).absolute(), Path(artefact).absolute())
     except ValueError:  # another drive
@@ -135,7 +140,7 @@ def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | st
 
 
 def input_name(path: str) -> str:
-    """Return what a recorded input is called where people read it: its own name, or an endpoint's address."""
+    """Return what a recorded input is called where people read it: its own name, or the address of an endpoint or in a store."""
     return path if "://" in path else PurePosixPath(path).name
 
 
@@ -237,9 +242,7 @@ def read_manifest_file(path: Path) -> Manifest:
     check_digest(path, record)
     record.pop("digest", None)
     manifest = read_as(Manifest, record, path, do=AGAIN)
-    for name in manifest.files or ():
-        if not name or any(place.anchor or ".." in place.parts for place in (PurePosixPath(name), PureWindowsPath(name))):
-            raise bad_input(path, wanted="files within the artefact", found=repr(name), do=AGAIN)
+    check_names(path, manifest.files or ())
     return manifest
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, wraps
 from numbers import Integral, Real
@@ -16,11 +17,12 @@ from pathlib import Path
 from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import PositionBiasError, SettingError
 from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.places import Place, input_place, refuse_inputs
 from positionbias.core.settings import SEED_HELP, Panel, Setting, settings_of
+from positionbias.core.stores import told_by_address
 
 __all__ = [
     "Before",
@@ -333,11 +335,22 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
             one.check(value)
         written = {one.flag: value for one, value in values if one.of.place == "written"}
         refuse_inputs(written, (value for one, value in values if one.of.place == "read"))
-        with models_extra():
+        with models_extra(), _by_address():
             return function(*args, **kwargs)
 
     checked.__doc__ = _described(function)
     return checked
+
+
+@contextmanager
+def _by_address() -> Iterator[None]:
+    """Name addresses in stores, not their local copies, in messages."""
+    try:
+        yield
+    except PositionBiasError as error:
+        if (told := told_by_address(error)) is error:
+            raise
+        raise told from error
 
 
 def _given(parameter: Parameter, arguments: Mapping[str, object]) -> Any:

@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import mmap
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import xxhash
@@ -199,7 +199,7 @@ def _seals(manifest: _State, *, ours: bool) -> Mapping[str, FileSeal]:
     return seals
 
 
-def check_digest(manifest: Path, record: JsonObject) -> None:
+def check_digest(manifest: Path | str, record: JsonObject) -> None:
     """Check a manifest's record against its own digest; it and the files' digests come together or not at all.
 
     Raises:
@@ -210,6 +210,17 @@ def check_digest(manifest: Path, record: JsonObject) -> None:
         raise bad_input(manifest, wanted="a manifest as it was written", found="one that was changed since", do=AGAIN)
     if (digest is None) != (record.get("files") is None):
         raise bad_input(manifest, wanted="a manifest with its digest", found="one without", do=AGAIN)
+
+
+def check_names(manifest: Path | str, names: Iterable[str]) -> None:
+    """Check that the files that a manifest names are within its artefact.
+
+    Raises:
+        InputError: one is not.
+    """
+    for name in names:
+        if not name or any(place.anchor or ".." in place.parts for place in (PurePosixPath(name), PureWindowsPath(name))):
+            raise bad_input(manifest, wanted="files within the artefact", found=repr(name), do=AGAIN)
 
 
 def verified(path: Path) -> Path:

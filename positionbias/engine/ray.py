@@ -25,6 +25,7 @@ from positionbias.core.errors import DependencyError, PositionBiasError, Setting
 from positionbias.core.manifest import package_versions
 from positionbias.core.shard_work import MapShards
 from positionbias.core.splitter import USUAL_WORDS
+from positionbias.core.stores import copy_tokens, missing_copies
 from positionbias.engine.local import check_workers
 
 __all__ = ["RETRIES", "SECONDS_TO_STOP", "Place", "given_up", "in_order_of_long", "no_gpu", "ray_tasks", "result_of", "work"]
@@ -59,9 +60,9 @@ def ray_tasks(
     """
     check_workers(workers)
     ray = _import_ray()
-    place = Place(os.getcwd(), _software())
 
     def over_tasks(function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
+        place = Place(os.getcwd(), _software(), tuple(copy_tokens().items()))
         return (in_order or _in_order)(ray, place, function, items)
 
     if ray.is_initialized():
@@ -222,10 +223,11 @@ def first_line(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The base folder of relative paths, and the software that results depend on."""
+    """The base folder of relative paths, the software that results depend on, and the ``copy_tokens`` of what is in stores."""
 
     folder: str
     software: tuple[tuple[str, str], ...]
+    copies: tuple[tuple[str, str], ...] = ()
 
 
 def work(place: Place, function: Callable[[Item], Out], item: Item) -> Out:
@@ -246,6 +248,11 @@ def work(place: Place, function: Callable[[Item], Out], item: Item) -> Out:
             f"{place.folder}: wanted a folder that every machine of the cluster sees; found: {error.strerror} on "
             f"{platform.node()}; work in a folder of a shared file system"
         ) from error
+    for address in missing_copies(dict(place.copies)):
+        raise StorageError(
+            f"{address}: wanted its local copy where every machine of the cluster sees it; found none on {platform.node()}; "
+            "set $POSBIAS_HOME to a folder of a shared file system"
+        )
     return function(item)
 
 

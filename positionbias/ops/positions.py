@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Overwrite, SavedTo, Sources, operation
-from positionbias.core.places import Place, home_place, output_place, pasted
+from positionbias.core.places import Place, brought, home_place, output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.settings import Setting, given_flags
 from positionbias.core.splitter import USUAL_WORDS
+from positionbias.core.stores import address_of
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Measurements, Read, save_if_asked
 from positionbias.positions.rotate import Rotation
@@ -148,6 +149,8 @@ def debias(
         >>> pb.histogram(["planted-rotated-1"], splits=["test"]).results[0].value  # 0.15 before
         0.4...
     """
+    if address_of(collection) is not None:
+        collection = brought(str(collection), artefact=True)
     if isinstance(collection, str | Path) and _is_raw(collection):
         work = partial(_rotate_raw, collection, out, rotation, raw)
         return engine.write(work, overwrite=overwrite)
@@ -189,9 +192,9 @@ def _rotate_raw(given: Place, out: Place | None, rotation: Rotation, form: RawFo
         raise SettingError(
             f"--out: wanted the file to write for the file {given}; found none; give --out FILE, or --out - for a pipe"
         )
-    place = Pipe.to_stdout() if out in (None, PIPE) else Path(str(out))
+    place = Pipe.to_stdout() if out is None or out == PIPE else output_place(out)
     source = path if is_file else Pipe.from_stdin() if given == PIPE else Pipe.named(path)
     rotated = debias_file(source, place, rotation, form, **writing)
     if isinstance(place, Path):
-        hint(f"written to {pasted(place)}, and what made it to {pasted(f'{place}.manifest.json')}")
+        hint(f"written to {pasted(place)}, and what made it to {pasted(place)}.manifest.json")
     return rotated
