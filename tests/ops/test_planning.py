@@ -72,7 +72,9 @@ def test_the_rate_of_an_earlier_artefact(dot: Path, small_collection: positionbi
     assert rate.origin == "measured"
     assert found["start of a worker"].origin == "assumed"
     assert found["memory of a worker"].value == computed["spent"]["memory"]
-    with_texts = positionbias.plan("encode", model=dot, source=RateSource(measured=vectors.path, collection=small_collection.path))
+    with_texts = positionbias.plan(
+        "encode", model=dot, source=RateSource(measured=vectors.path, collection=small_collection.path)
+    )
     assert with_texts.results[0].count == 7
     assert lines(with_texts)["disk: collection"].origin == lines(with_texts)["start of a worker"].origin == "measured"
     assert {item.role for item in with_texts.read} == {"collection", "model", "vectors"}
