@@ -27,6 +27,8 @@ from positionbias.core.formatting import as_form, count, decimal, interval, perc
 from positionbias.core.manifest import read_manifest
 from positionbias.papers.contamination import CONTAMINATION as PAIRED
 from positionbias.papers.tripclick import DepthCurve, DepthPoint, Telemetry, TrainingSet
+from positionbias.report.plan_text import shown_amount
+from positionbias.results.plans import PlannedAmount
 from positionbias.results.pools import (
     ALL,
     ChangeFigures,
@@ -38,8 +40,6 @@ from positionbias.results.pools import (
     pools_in,
     tests_in,
 )
-from positionbias.report.plan_text import shown_amount
-from positionbias.results.plans import PlannedAmount
 from positionbias.results.result import Result, load_results
 from positionbias.results.select import of_type, over_axis
 
