@@ -17,7 +17,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -60,10 +60,11 @@ def ray_tasks(
     """
     check_workers(workers)
     ray = _import_ray()
+    place = Place(os.getcwd(), _software())
 
     def over_tasks(function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
-        place = Place(os.getcwd(), _software(), tuple(copy_tokens().items()))
-        return (in_order or _in_order)(ray, place, function, items)
+        seen = replace(place, copies=tuple(copy_tokens().items()))
+        return (in_order or _in_order)(ray, seen, function, items)
 
     if ray.is_initialized():
         yield over_tasks
