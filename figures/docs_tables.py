@@ -529,7 +529,40 @@ def model_speed() -> list[str]:
     return _table(["work", "ours", "peer"], lines)
 
 
+def billion_search() -> list[str]:
+    """What search takes at each measured size, and at a billion vectors by how it grows: codes of 96 bytes, 64 probes."""
+    exact = rows("ivf_pq", "the merge")
+    built, learned = ([row for row in rows("ivf_pq", "learning, s") if row["code"] == code] for code in (96, 48))
+    asked = [row for row in rows("ivf_pq", "probes of lists") if row["code"] == 96 and _first(row["probes of lists"]) == 64]
+    last = _first(exact[-1]["vectors"])
+
+    def line(name: str, found: Sequence[Row], head: str, power: float, *, unit: float = 1.0) -> list[str]:
+        measured = [_first(row[head]) / unit for row in found]
+        there = measured[-1] * (BILLION / last) ** power
+        return [name, *(f"{value:,.3g}" for value in measured), f"{float(f'{there:.2g}'):,.10g}"]
+
+    recalled = [told(row["recall@100, rescored"], ".3f") for row in asked]
+    lines = [
+        line("exact search, core-seconds for 1,000 queries", exact, "exact, ms a query: one pass", 1),
+        line("IVF-PQ: codes in memory, GB", built, "in memory, MiB", 1, unit=1e9 / 2**20),
+        line("learning lists (and codes of 48 bytes), core-seconds", learned, "learning, s", 1),
+        line("putting vectors into lists, core-seconds", built, "into lists, s", 1.5),
+        line("computing codes, core-seconds", built, "codes, s", 1),
+        line("search, core-seconds for 1,000 queries", asked, "ms a query", 0.5),
+        ["recall@100 of the exact, the best 1,000 scored again", *recalled, "not known"],
+    ]
+    return _table(["what", *(count(_first(row["vectors"])) for row in exact), "a billion"], lines, numbers=len(exact) + 1)
+
+
+def _first(cell: Cell) -> float:
+    """Return a cell's number, or the first of several."""
+    value = cell[0] if isinstance(cell, list) else cell
+    assert not isinstance(value, str)
+    return value
+
+
 BENCHMARK_TABLES: Mapping[str, Callable[[], list[str]]] = {
+    "billion_search": billion_search,
     "cluster_bytes": cluster_bytes,
     "cluster_time": cluster_time,
     "contamination_teachers": contamination_teachers,

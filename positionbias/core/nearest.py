@@ -60,10 +60,12 @@ def nearest(
     neighbours: int,
     rows: int,
     similarity: Similarity = "cosine",
-    floor: float = -np.inf,
+    floor: float | np.ndarray = -np.inf,
     products: Callable[[np.ndarray, int], Products] | None = None,
 ) -> Neighbours:
     """Find each test's ``neighbours`` (k) nearest vectors with a score of at least ``floor``, exactly, in tiles of ``rows`` vectors.
+
+    ``floor`` is one for all tests or ``(t,)``.
 
     "cosine": cos(a, b) = a·b / (|a| |b|), 0 where one is zero, as float64. "dot": a·b, the nearest float32 to the sum in float64; scores that
     agree in float32 tie. Ties go to the lower number.
@@ -78,7 +80,8 @@ def nearest(
     sized = Sized(np.asarray(tests, np.float32), similarity)
     compared = sized.compared()
     device = products(compared, neighbours) if products else products_here(compared)
-    parts = [_Part(device, number, cut, sized, neighbours, floor) for number, cut in enumerate(device.parts)]
+    floors = np.broadcast_to(np.asarray(floor, np.float64), len(tests))
+    parts = [_Part(device, number, cut, sized, neighbours, floors[cut]) for number, cut in enumerate(device.parts)]
     # tiles are read, measured and scaled in a thread, while the one before is multiplied and searched
     tiles = ahead(_tiles(blocks, tests.shape[1], rows, similarity, device))
     with device.pool() as pool, closing(tiles):
@@ -149,7 +152,7 @@ def _search(pool: ThreadPoolExecutor, parts: Sequence[_Part], tiles: Iterable[_T
 class _Part:
     """Some tests: the k nearest so far, exact pairs that wait to be merged, and a score that k known vectors reach."""
 
-    def __init__(self, device: Products, part: int, cut: slice, tests: Sized, k: int, floor: float) -> None:
+    def __init__(self, device: Products, part: int, cut: slice, tests: Sized, k: int, floor: np.ndarray) -> None:
         self.device, self.part, self.tests, self.first, self.k, self.floor = device, part, tests, cut.start, k, floor
         count, dimension = cut.stop - cut.start, tests.vectors.shape[1]
         # between the score and the product of factors: both lengths' float32 sums, and rounding each factor and the score to float32
@@ -204,7 +207,7 @@ class _Part:
         for start in range(0, len(hits.tests), RESCORE):
             test, row = hits.tests[start : start + RESCORE], hits.rows[start : start + RESCORE]
             score = self.tests.scores(test + self.first, tile.vectors, row)
-            kept = score >= self.floor
+            kept = score >= self.floor[test]
             self.waiting.append((test[kept], tile.numbers[row[kept]], score[kept]))
             self.waits += int(kept.sum())
         if self.waits >= self.scores.size:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,14 +20,17 @@ from positionbias.core.errors import DependencyError, bad_input
 from positionbias.core.files import remove
 from positionbias.core.kept_index import open_or_build
 from positionbias.core.manifest import Manifest, package_versions, provenance
-from positionbias.core.progress import step
+from positionbias.core.per_process import PerProcess
+from positionbias.core.progress import Progress, step
 from positionbias.core.run import order_by_score
 from positionbias.core.similarity import inner_products
 from positionbias.dense.exact import Found
+from positionbias.dense.passage_blocks import Rows
 from positionbias.dense.settings import Ann, AnnSettings
+from positionbias.dense.vector_range import VectorRange
 from positionbias.dense.vectors import Vectors
 
-__all__ = ["AnnIndex", "check_faiss", "open_ann"]
+__all__ = ["AnnIndex", "AnnRange", "IndexOpener", "OpenedIndex", "check_faiss", "open_ann"]
 
 INDEX = "index.faiss"
 _TRAINED_ON = 50  # vectors per list to learn its centroid
@@ -49,7 +53,9 @@ class AnnIndex:
         self.bytes = (folder / INDEX).stat().st_size
         self.origin = ""
 
-    def search(self, vectors: Vectors, queries: np.ndarray, depth: int, kind: Ann, settings: AnnSettings) -> Iterator[Found]:
+    def search(
+        self, vectors: Vectors | VectorRange, queries: np.ndarray, depth: int, kind: Ann, settings: AnnSettings
+    ) -> Iterator[Found]:
         """Search like ``exact_search``, but only the passages that the index finds, which may be fewer than ``depth``."""
         faiss: Any = import_module("faiss")  # its stubs are incomplete
 
@@ -57,17 +63,66 @@ class AnnIndex:
             asked = faiss.SearchParametersHNSW(efSearch=settings.width(depth))
         else:
             asked = faiss.SearchParametersIVF(nprobe=settings.probes)
-        with step("searching", len(queries), unit="queries") as bar:
-            for start in range(0, len(queries), _SEARCHED):
-                block = np.ascontiguousarray(queries[start : start + _SEARCHED], np.float32)
-                with _threads(settings.threads):
-                    _, found = self.index.search(block, min(depth, len(vectors)), params=asked)
-                for query, rows in zip(block, found, strict=True):
-                    yield _scored(vectors, query, rows[rows >= 0])
-                bar.advance(len(block))
+        for start in range(0, len(queries), _SEARCHED):
+            block = np.ascontiguousarray(queries[start : start + _SEARCHED], np.float32)
+            with _threads(settings.threads):
+                _, found = self.index.search(block, min(depth, len(vectors)), params=asked)
+            for query, rows in zip(block, found, strict=True):
+                yield _scored(vectors, query, rows[rows >= 0])
 
 
-def _scored(vectors: Vectors, query: np.ndarray, rows: np.ndarray) -> Found:
+@dataclass(frozen=True)
+class AnnRange:
+    """Search of a range by an index of its own: the last one stays open in the process that made this object."""
+
+    depth: int
+    kind: Ann
+    settings: AnnSettings
+    _held: dict[VectorRange, AnnIndex] = field(default_factory=dict, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AnnRange, (self.depth, self.kind, self.settings)
+
+    def fingerprint(self) -> str:
+        """Return what its results depend on; an index that is kept is searched alike by any number of threads."""
+        return f"{self.kind} {self.depth} {replace(self.settings, threads=1)}"
+
+    def open(self, part: VectorRange) -> AnnIndex:
+        """Open the range's index, as ``open_ann``."""
+        if part not in self._held:
+            self._held.clear()
+            self._held[part] = open_ann(part, self.kind, self.settings)
+        return self._held[part]
+
+    def __call__(self, part: VectorRange, queries: np.ndarray, floor: np.ndarray, bar: Progress) -> Iterator[Found]:
+        """Search it, as ``AnnIndex.search``."""
+        index = self.open(part)
+        for (rows, scores), least in zip(index.search(part, queries, self.depth, self.kind, self.settings), floor, strict=True):
+            yield rows[scores >= least], scores[scores >= least]
+        bar.advance(len(part))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedIndex:
+    """The origin of an index, and its size in bytes."""
+
+    origin: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOpener:
+    """Open or build the index of a range, in any process."""
+
+    vectors: PerProcess[Vectors]
+    find: AnnRange
+
+    def __call__(self, rows: Rows) -> OpenedIndex:
+        index = self.find.open(VectorRange(self.vectors(), rows))
+        return OpenedIndex(index.origin, index.bytes)
+
+
+def _scored(vectors: Vectors | VectorRange, query: np.ndarray, rows: np.ndarray) -> Found:
     """Return the exact scores of these rows, in rank order."""
     scores = inner_products(np.broadcast_to(query, (len(rows), len(query))), vectors.take(rows))
     order = order_by_score(vectors.ids_at(rows), scores)
@@ -86,38 +141,43 @@ def check_faiss(kind: str) -> None:
         )
 
 
-def open_ann(vectors: Vectors, kind: Ann, settings: AnnSettings) -> AnnIndex:
-    """Return the index of these settings, from the vectors' cache or newly built.
+def open_ann(vectors: Vectors | VectorRange, kind: Ann, settings: AnnSettings) -> AnnIndex:
+    """Return the index of these settings over vectors or a range of them, from the vectors' cache or newly built.
 
     Raises:
         DependencyError: faiss is not installed.
         StorageError: the index fits neither there nor in the system's temporary folder.
     """
     check_faiss(kind)
+    whole = vectors.vectors if isinstance(vectors, VectorRange) else vectors
     made = settings.built_with(kind, len(vectors))
+    part = vectors.rows._asdict() if isinstance(vectors, VectorRange) and len(vectors) < len(whole) else {}
     manifest = Manifest(
         kind="index",
         name=kind,
         command="retrieve",
-        settings={"index": kind, **made},
-        content={"vectors": vectors.checksum, "precision": vectors.precision},
+        settings={"index": kind, **made, **part},
+        content={"vectors": whole.checksum, "precision": whole.precision},
         notes=("with several threads the links of an HNSW differ from build to build",) if kind == "hnsw" else (),
         versions=package_versions("faiss-cpu"),
         provenance=provenance(threads=settings.threads),
     )
-    folder = vectors.cache / "-".join([kind, *(f"{name}-{value}" for name, value in made.items())])
+    folder = whole.cache / "-".join([kind, *(f"{name}-{value}" for name, value in {**made, **part}.items())])
+    half = whole.precision == "float16"
     index, origin = open_or_build(
-        folder, manifest, AnnIndex, lambda place: _build(vectors, kind, made, settings.threads, place)
+        folder, manifest, AnnIndex, lambda place: _build(vectors, kind, made, settings.threads, place, half=half)
     )
     index.origin = origin
     return index
 
 
-def _build(vectors: Vectors, kind: Ann, made: Mapping[str, int], threads: int, folder: Path) -> None:
+def _build(
+    vectors: Vectors | VectorRange, kind: Ann, made: Mapping[str, int], threads: int, folder: Path, *, half: bool
+) -> None:
     faiss: Any = import_module("faiss")
 
     with _threads(threads):
-        index = _empty(vectors, kind, made)
+        index = _empty(vectors, kind, made, half=half)
         with step(f"building {kind}", len(vectors), unit="vectors") as bar:
             for _, block in vectors.blocks():
                 index.add(np.ascontiguousarray(block, np.float32))
@@ -130,11 +190,11 @@ def _build(vectors: Vectors, kind: Ann, made: Mapping[str, int], threads: int, f
             raise
 
 
-def _empty(vectors: Vectors, kind: Ann, made: Mapping[str, int]) -> Any:
+def _empty(vectors: Vectors | VectorRange, kind: Ann, made: Mapping[str, int], *, half: bool) -> Any:
     """Return an index without vectors; an IVF has its centroids, learned from evenly spaced vectors."""
     faiss: Any = import_module("faiss")
     index: Any
-    half, width, product = vectors.precision == "float16", vectors.dimension, faiss.METRIC_INNER_PRODUCT
+    width, product = vectors.dimension, faiss.METRIC_INNER_PRODUCT
     if kind == "hnsw":
         if half:
             index = faiss.IndexHNSWSQ(width, faiss.ScalarQuantizer.QT_fp16, made["links"], product)

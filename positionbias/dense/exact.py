@@ -6,6 +6,7 @@ score(q, p) = q · p,   the float32 nearest to the sum in float64;   equal score
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Protocol
 
 import numpy as np
@@ -70,10 +71,13 @@ def exact_search(
     memory: float = 1.0,
     device: torch.device | None = None,
     description: str = "searching",
+    floor: np.ndarray | None = None,
+    bar: Progress | None = None,
 ) -> Iterator[Found]:
     """Yield the ``depth`` passages with the highest inner product for each query ``(q, dim)``, in the order of the queries.
 
-    ``memory`` in GiB bounds the search; if not all queries fit, the vectors are read again for the next ones.
+    ``memory`` in GiB bounds the search; if not all queries fit, the vectors are read again for the next ones. Passages with a score below the
+    ``floor`` of their query ``(q,)`` are left out. ``bar`` is advanced instead of one of the search's own.
 
     Raises:
         SettingError: ``memory`` is too small.
@@ -89,15 +93,19 @@ def exact_search(
     places = np.empty_like(by_id)
     places[by_id] = np.arange(len(by_id))  # numbered so that the lower number is the higher id
     gpu = device if device is not None and device.type != "cpu" and len(vectors) <= MOST_NUMBERS else None
+    floors = np.full(len(queries), -np.inf) if floor is None else floor
     passes = -(-len(queries) // at_once)
-    with step(description, passes * len(vectors), unit="vectors") as bar:
+    with step(description, passes * len(vectors), unit="vectors") if bar is None else nullcontext(bar) as shown:
         for start in range(0, len(queries), at_once):
-            asked, blocks = queries[start : start + at_once], _numbered(vectors, places, bar)
+            part = slice(start, start + at_once)
+            blocks, least = _numbered(vectors, places, shown), floors[part]
             if gpu is not None:
-                found = nearest_on_device(asked, blocks, neighbours=depth, device=gpu, rows=len(vectors))
+                found = nearest_on_device(queries[part], blocks, neighbours=depth, device=gpu, rows=len(vectors), floor=least)
             else:
-                found = nearest(asked, blocks, neighbours=depth, rows=rows, similarity="dot")
-            yield from zip(by_id[found.numbers], found.scores.astype(np.float32), strict=True)
+                found = nearest(queries[part], blocks, neighbours=depth, rows=rows, similarity="dot", floor=least)
+            kept = (found.numbers >= 0) & (found.scores >= least[:, None])
+            for numbers, scores, own in zip(found.numbers, found.scores, kept, strict=True):
+                yield by_id[numbers[own]], scores[own].astype(np.float32)
 
 
 def _numbered(vectors: Searched, places: np.ndarray, bar: Progress) -> Iterator[Block]:

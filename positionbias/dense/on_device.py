@@ -67,9 +67,15 @@ class _Begun(NamedTuple):
 
 
 def nearest_on_device(
-    tests: np.ndarray, blocks: Iterable[Block], *, neighbours: int, device: torch.device, rows: int | None = None
+    tests: np.ndarray,
+    blocks: Iterable[Block],
+    *,
+    neighbours: int,
+    device: torch.device,
+    rows: int | None = None,
+    floor: float | np.ndarray = -np.inf,
 ) -> Neighbours:
-    """Find what ``core.nearest.nearest`` finds with ``similarity="dot"``, the same bits, on a device.
+    """Find what ``core.nearest.nearest`` finds with ``similarity="dot"``, the same bits, on a device, and perhaps others below ``floor``.
 
     Numbers are below ``MOST_NUMBERS``. ``rows`` is the most vectors of a tile, by default as many as make 256 MiB.
 
@@ -78,7 +84,7 @@ def nearest_on_device(
     """
     if not len(tests):
         return Neighbours(np.empty((0, neighbours), np.int64), np.empty((0, neighbours)))
-    search = DeviceSearch(tests, neighbours, device)
+    search = DeviceSearch(tests, neighbours, device, floor)
     size = max(1, _TILE // (4 * max(1, tests.shape[1])))
     with (
         full_precision(),
@@ -93,7 +99,7 @@ def nearest_on_device(
 class DeviceSearch:
     """The k nearest so far of each test, on a device: ``keys`` ``(tests, k)`` int64, falling, and their ``scores`` float32."""
 
-    def __init__(self, tests: np.ndarray, k: int, device: torch.device) -> None:
+    def __init__(self, tests: np.ndarray, k: int, device: torch.device, floor: float | np.ndarray = -np.inf) -> None:
         check_width(tests, tests.shape[-1])
         given = Sized(np.asarray(tests, np.float32), "dot").vectors
         self.k, self.device, self.width = k, device, k + _MORE
@@ -102,6 +108,7 @@ class DeviceSearch:
         self.rounding = send(growth(given.shape[1] + 8) * lengths64(given), device)
         self.keys = torch.full((len(given), k), _NONE, dtype=torch.int64, device=device)
         self.scores = torch.full((len(given), k), -torch.inf, device=device)
+        self.floor = send(np.full((len(given), 1), np.reshape(floor, (-1, 1)), np.float32), device)
         self._begun: deque[_Begun] = deque()
 
     @torch.inference_mode()
@@ -165,7 +172,7 @@ class DeviceSearch:
         longest = tile.squares.double().sqrt() * (1 + growth(2 * tests.shape[1])) + _VANISHING
         error = self.rounding[part] * longest + UNDERFLOW
         most = (values.double() + error[:, None]).float()  # a score is rounded like this, and rounding keeps the order
-        return (most >= scores[:, -1:]).sum(dim=1)
+        return (most >= torch.maximum(scores[:, -1:], self.floor[part])).sum(dim=1)
 
     def _scored(self, tests: Tensor, factors: Tensor, rows: Tensor) -> Tensor:
         """Return the scores of pairs of tests ``(t, dim)`` and rows ``(t, n)``, ``(t, n)`` float32."""

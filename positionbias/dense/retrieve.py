@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.computed import Stopwatch
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
-from positionbias.core.publish import atomic_file, refuse_existing
+from positionbias.core.ordered_file import resumable_file
+from positionbias.core.publish import refuse_existing
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Ranking, write_rankings
-from positionbias.dense.approximate import open_ann
-from positionbias.dense.exact import Found, exact_search, queries_at_once
-from positionbias.dense.queries import DenseQueries, query_blocks
-from positionbias.dense.settings import ANN, DENSE_DEPTH, MEMORY, DenseSearch
+from positionbias.core.shard_work import MapShards
+from positionbias.dense.approximate import AnnRange, IndexOpener, OpenedIndex, check_faiss
+from positionbias.dense.by_range import RANGE, ByRange, ExactRange, RangeFinder
+from positionbias.dense.exact import queries_at_once
+from positionbias.dense.passage_blocks import Rows
+from positionbias.dense.queries import QUERY_BLOCK, DenseQueries, query_blocks
+from positionbias.dense.settings import ANN, DENSE_DEPTH, MEMORY, Ann, AnnSettings, DenseSearch
 from positionbias.dense.single_vectors import SingleVectors
+from positionbias.dense.vector_range import cut_ranges, opened_everywhere
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import RankingConfig
@@ -33,6 +36,7 @@ from positionbias.results.runs import DenseFigures
 
 __all__ = ["DenseRetrieved", "retrieve_dense"]
 
+_WORK = ".search"
 _NOTES = (
     "ties in the score go to the higher passage id",
     "a query without text has no candidates; an empty passage is ranked by the vector of an empty text",
@@ -58,11 +62,13 @@ def retrieve_dense(
     how: DenseSearch | None = None,
     config: RankingConfig | None = None,
     overwrite: bool = False,
+    map_shards: MapShards = map,
 ) -> DenseRetrieved:
     """Rank all passages for every query of a split by the inner product of their vectors, and write the run with its manifest.
 
     "exact" scores every vector, on the model's device; "hnsw" and "ivf" score those that an index finds. Queries are read and encoded
-    in blocks, so that memory does not grow with their number.
+    in blocks, so that memory does not grow with their number. ``map_shards`` has other processes search ranges of the vectors, or the
+    shards of an index. An interrupted search goes on with what is left of them.
 
     Raises:
         DependencyError: an approximate index needs faiss, which is not installed.
@@ -77,37 +83,41 @@ def retrieve_dense(
     how = how or DenseSearch()
     texts = collection.query_texts(split)
     first = list(islice(texts, 1))  # report a missing split before an index is built
-    search = _search(vectors, depth, how, encoder)
-    asked = query_blocks(encoder, chain(first, texts), search.at_once)
+    plan = _plan(vectors, depth, how, encoder, map_shards)
+    asked = query_blocks(encoder, chain(first, texts), plan.at_once)
     counts = _Counts()
+    inputs = (
+        ("collection", collection.path, collection.checksum),
+        ("model", checkpoint.path, checkpoint.manifest.checksum),
+        ("vectors", vectors.path, vectors.checksum),
+    )
+    manifest = Manifest(
+        kind="run",
+        name=name,
+        command="retrieve",
+        settings={"split": split, "depth": depth, "index": how.index, **plan.facts},
+        inputs=tuple(input_ref(role, path, checksum, artefact=out) for role, path, checksum in inputs),
+        licence=collection.manifest.licence,
+        notes=_NOTES,
+        versions=package_versions("torch", *(["faiss-cpu"] if how.index in ANN else [])),
+    )
+    job: JsonObject = {"command": "retrieve", "settings": manifest.settings, "inputs": [checksum for *_, checksum in inputs]}
     watch = Stopwatch()
-    with atomic_file(out, overwrite=overwrite) as partial:
-        inputs = (
-            ("collection", collection.path, collection.checksum),
-            ("model", checkpoint.path, checkpoint.manifest.checksum),
-            ("vectors", vectors.path, vectors.checksum),
-        )
-        manifest = Manifest(
-            kind="run",
-            name=name,
-            command="retrieve",
-            settings={"split": split, "depth": depth, "index": how.index, **search.facts},
-            inputs=tuple(input_ref(role, path, checksum, artefact=out) for role, path, checksum in inputs),
-            licence=collection.manifest.licence,
-            notes=_NOTES,
-            versions=package_versions("torch", *(["faiss-cpu"] if how.index in ANN else [])),
-        )
-        rankings = _rankings(asked, search, vectors, min(depth, len(vectors)), counts)
-        queries, pairs = write_rankings(partial, name, rankings, header=wanted.header.lines(manifest))
+    with resumable_file(out, job, overwrite=overwrite) as folder:
+        made = folder / out.name
+        alone = map_shards is map and not (folder / _WORK).exists()  # this process computes everything, now
+        search = ByRange(folder / _WORK, vectors, plan.ranges, plan.find, at_once=plan.at_once, map_shards=map_shards)
+        rankings = _rankings(asked, search, vectors, counts)
+        queries, pairs = write_rankings(made, name, rankings, header=wanted.header.lines(manifest), overwrite=True)
         spent = watch.spent()
         seconds = spent.seconds - counts.encoding
-        spent = replace(spent, seconds=seconds)
         products = queries * len(vectors) if how.index == "exact" else 0
+        computed = computed_on(encoder.model.device, replace(spent, seconds=seconds), products=products)
         counted = {"queries": queries, "pairs": pairs, "empty_queries": counts.empty, "short_queries": counts.short}
         manifest = replace(
             manifest,
             content={
-                "checksum": sha256_file(partial),
+                "checksum": sha256_file(made),
                 "ending": asdict(checkpoint.ending),
                 **counted,
                 **({} if encoder.of_queries is None else {"int8_agreement": asdict(encoder.of_queries)}),
@@ -115,19 +125,19 @@ def retrieve_dense(
             provenance=provenance(
                 device=str(encoder.model.device),
                 seconds=round(seconds, 3),
-                **computed_on(encoder.model.device, spent, products=products).facts(),
+                **(computed.facts() if alone else {}),
             ),
         )
-        write_manifest(manifest_path(partial), manifest)
+        write_manifest(manifest_path(made), manifest)
     figures = DenseFigures(
         queries=queries,
         candidates=pairs,
         empty_queries=counts.empty,
         short=counts.short,
         index=how.index,
-        index_bytes=search.size,
+        index_bytes=plan.size,
     )
-    return DenseRetrieved(name, figures, search.origin, seconds)
+    return DenseRetrieved(name, figures, plan.origin, seconds)
 
 
 @dataclass(slots=True)
@@ -139,29 +149,40 @@ class _Counts:
     encoding: float = 0.0
 
 
-class _Search(NamedTuple):
-    """A search by query vectors, ``at_once`` in one pass; its settings; the origin and bytes of its index."""
+class _Plan(NamedTuple):
+    """The ranges of the vectors and their search, for ``at_once`` queries in a turn; its settings; the origin and bytes of its indexes."""
 
-    find: Callable[[np.ndarray], Iterator[Found]]
+    ranges: list[Rows]
+    find: RangeFinder
     at_once: int
     facts: JsonObject
     origin: str = ""
     size: int = 0
 
 
-def _search(vectors: Vectors, depth: int, how: DenseSearch, encoder: SingleVectors) -> _Search:
+def _plan(vectors: Vectors, depth: int, how: DenseSearch, encoder: SingleVectors, map_shards: MapShards) -> _Plan:
     if how.index != "exact" and len(vectors):  # no vectors, no index
-        opened, facts = open_ann(vectors, how.index, how.ann), how.ann.facts(how.index, len(vectors), depth)
-        find = partial(opened.search, vectors, depth=depth, kind=how.index, settings=how.ann)
-        return _Search(find, 0, facts, opened.origin, opened.bytes)
+        return _index_plan(vectors, depth, how.index, how.ann, map_shards)
     memory = MEMORY if how.memory is None else how.memory
     at_once = queries_at_once(memory, min(depth, len(vectors)), vectors.dimension)
-    return _Search(partial(exact_search, vectors, depth=depth, memory=memory, device=encoder.model.device), at_once, {})
+    return _Plan(cut_ranges(vectors, RANGE), ExactRange(depth, memory, encoder.model.device.type), at_once, {})
 
 
-def _rankings(
-    blocks: Iterator[DenseQueries], search: _Search, vectors: Vectors, wanted: int, counts: _Counts
-) -> Iterator[Ranking]:
+def _index_plan(vectors: Vectors, depth: int, kind: Ann, settings: AnnSettings, map_shards: MapShards) -> _Plan:
+    """Open the index of each part of the vectors."""
+    check_faiss(kind)
+    if settings.shards > 1:
+        settings = replace(settings, threads=1)  # so that the number of workers changes nothing
+    ranges = cut_ranges(vectors, -(-len(vectors.shard_paths) // settings.shards) * vectors.shard_size)
+    find = AnnRange(depth, kind, settings)
+    opened: list[OpenedIndex] = list(map_shards(IndexOpener(opened_everywhere(vectors), find), ranges))
+    origins = Counter(index.origin for index in opened)
+    origin = ", ".join(name if len(origins) == 1 else f"{count} {name}" for name, count in origins.items())
+    facts = settings.facts(kind, ranges[0].last, depth)
+    return _Plan(ranges, find, QUERY_BLOCK, facts, origin, sum(index.size for index in opened))
+
+
+def _rankings(blocks: Iterator[DenseQueries], search: ByRange, vectors: Vectors, counts: _Counts) -> Iterator[Ranking]:
     """Yield the rankings of all queries, encoded block by block."""
     while True:
         began = time.perf_counter()
@@ -170,6 +191,6 @@ def _rankings(
         if asked is None:
             return
         counts.empty += len(asked.empty)
-        for ranking in asked.rankings(search.find(asked.vectors), vectors.ids_at):
-            counts.short += len(ranking.passage_ids) < wanted and ranking.query_id not in asked.empty
+        for ranking in asked.rankings(search.search(asked.vectors), vectors.ids_at):
+            counts.short += len(ranking.passage_ids) < search.depth and ranking.query_id not in asked.empty
             yield ranking

@@ -18,7 +18,7 @@ Ann = Literal["hnsw", "ivf"]
 ANN: tuple[Ann, ...] = get_args(Ann)
 DENSE_DEPTH = 1_000  # passages kept a query
 MEMORY = 1.0  # GiB that an exact search may hold
-_OF_INDEX = {"--memory": "exact", "--hnsw": "hnsw", "--ivf": "ivf"}  # prefixes of flags
+_OF_INDEX = {"--memory": ("exact",), "--hnsw": ("hnsw",), "--ivf": ("ivf",), "--index-shards": ANN}  # prefixes of flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class AnnSettings:
     """Settings of an index. HNSW: ``links`` per vector (M), ``build_width`` (efConstruction), ``search_width`` (efSearch, at
     least the depth). IVF: ``lists`` (None or 0: four times the square root of the number of vectors), ``probes`` lists read per query.
 
-    ``threads`` build and search. With more than one, an HNSW differs a little from build to build.
+    ``shards`` are indexes over as many parts of the vectors, each built and searched by one thread; what they find is merged. One index is
+    built and searched by ``threads``. With more than one, an HNSW differs a little from build to build.
 
     Raises:
         SettingError: a number below its minimum.
@@ -46,6 +47,13 @@ class AnnSettings:
         panel=Panel.DENSE,
     )
     probes: int = setting(32, "Lists read per query.", least=1, flags=("--ivf-probes",), panel=Panel.DENSE)
+    shards: int = setting(
+        1,
+        "Indexes over parts of the vectors, which workers build and search.",
+        least=1,
+        flags=("--index-shards",),
+        panel=Panel.DENSE,
+    )
     threads: int = setting(1, "Threads for building and searching.", least=1, flags=("--workers",), hidden=True)
 
     def __post_init__(self) -> None:
@@ -58,9 +66,10 @@ class AnnSettings:
         return {"lists": min(self.lists or max(1, round(4 * vectors**0.5)), max(1, vectors))}
 
     def facts(self, kind: Ann, vectors: int, depth: int) -> dict[str, int]:
-        """Return all settings that the results depend on."""
+        """Return all settings that the results depend on; ``vectors`` are those of one index."""
         search = {"search_width": self.width(depth)} if kind == "hnsw" else {"probes": self.probes}
-        return self.built_with(kind, vectors) | search
+        shards = {"shards": self.shards} if self.shards > 1 else {}
+        return self.built_with(kind, vectors) | search | shards
 
     def width(self, depth: int) -> int:
         """Return the search width with which an HNSW finds so many passages a query."""
@@ -89,6 +98,7 @@ class DenseSearch:
     def __post_init__(self) -> None:
         check_settings(self)
         for flag in given_flags(self):
-            for beginning, index in _OF_INDEX.items():
-                if flag.startswith(beginning) and index != self.index:
-                    raise SettingError(f"{flag}: wanted --index {index} beside it; found --index {self.index}; leave it out")
+            for beginning, indexes in _OF_INDEX.items():
+                if flag.startswith(beginning) and self.index not in indexes:
+                    wanted = " or ".join(indexes)
+                    raise SettingError(f"{flag}: wanted --index {wanted} beside it; found --index {self.index}; leave it out")

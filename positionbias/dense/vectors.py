@@ -125,9 +125,20 @@ class Vectors(Shown):
     @cached_property
     def ids(self) -> Strings:
         """Return the passages' ids by row, from the mapped file."""
+        return Strings([self._id_file], "passage_id")
+
+    @cached_property
+    def _id_file(self) -> ArrowFile:
         file = ArrowFile(self.path / IDS, ID_COLUMN, do=_AGAIN)
         self._check_ids(len(file))
-        return Strings([file], "passage_id")
+        return file
+
+    def id_column(self, first: int, last: int) -> pa.ChunkedArray:
+        """Return the ids of a range of rows."""
+        file = self._id_file
+        begin, end = np.searchsorted(file.starts, [first, last], side="right").tolist()
+        batches = [file.batch(number).column("passage_id") for number in range(begin - 1, min(end, file.batches))]
+        return pa.chunked_array(batches, pa.string()).slice(first - int(file.starts[begin - 1]), last - first)
 
     def _check_ids(self, found: int) -> None:
         if found != len(self):
@@ -149,19 +160,23 @@ class Vectors(Shown):
 
     # -- vectors -------------------------------------------------------------------------------------
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield rows ``(n,)`` int64 and their vectors ``(n, dim)`` as stored, by blocks, read and not mapped.
+    @property
+    def shard_size(self) -> int:
+        """Return the number of vectors of every shard but the last."""
+        return self._shard
+
+    def blocks(self, shards: slice = slice(None)) -> Iterator[Block]:
+        """Yield rows ``(n,)`` int64 and their vectors ``(n, dim)`` as stored, by blocks, read and not mapped; perhaps of some shards only.
 
         Raises:
             InputError: an incomplete shard.
         """
-        first = 0
-        for path in self.shard_paths:
+        for place in range(len(self.shard_paths))[shards]:
+            path, first = self.shard_paths[place], place * self._shard
             for numbers, vectors in stored_blocks([path], rows=self._shard):
                 if vectors.shape != self._shape(first):
                     raise bad_input(path, wanted=f"{self._shape(first)} numbers", found=f"{vectors.shape}", do=_AGAIN)
                 yield numbers + first, vectors
-            first += self._shard
 
     def _shape(self, first: int) -> tuple[int, int]:
         """Return the shape of the shard that begins at this row."""

@@ -57,7 +57,9 @@ def retrieve(
     """Rank the passages of ``collection`` for each query of a split by BM25, or by the inner product of vectors.
 
     BM25's index stands in the collection's cache and is reused only by the same settings on the same passages. Queries
-    without a known term have no candidates; they are counted. --workers are processes for bm25s, threads for lucene and for faiss.
+    without a known term have no candidates; they are counted. --workers are processes for bm25s and for vectors, threads for lucene and
+    for a single index of faiss. An exact search of more than 262,144 vectors, and one by several indexes, is divided among them; it goes on where
+    an interrupted one was.
     The run is in TREC form; .gz at the end of its name compresses it.
 
         posbias encode squad --model minilm --out squad-vectors
@@ -85,7 +87,13 @@ def retrieve(
     if dense.vectors is None:
         _refuse(given_flags(dense), "--vectors", "none")
     else:
-        _refuse((*given_flags(bm25), *sorted({*given_flags(engine)} - {"--workers"})), "no --vectors", "them")
+        _refuse(given_flags(bm25), "no --vectors", "them")
+        one_index = dense.search.index != "exact" and dense.search.ann.shards == 1
+        _refuse(
+            sorted({*given_flags(engine)} - {"--workers"}) if one_index else (),
+            "--index exact, or --index-shards above 1,",
+            "neither",
+        )
     found, place = find_collection(collection), output_place(out)
     if dense.vectors is None:
         name, figures = _by_bm25(found, place, wanted, bm25, engine, overwrite)
@@ -141,9 +149,21 @@ def _by_vectors(
         raise SettingError("--model: wanted the model that made the vectors, with --vectors; found none; give it")
     opened = Vectors(input_place(by.vectors))
     checkpoint = by.computing.load(by.model, by.kind)
-    search = replace(by.search, ann=replace(by.search.ann, threads=engine.workers))
-    done = retrieve_dense(checkpoint, opened, found, wanted, place, how=search, config=by.computing.config, overwrite=overwrite)
-    figures, index = done.figures, search.index
+    index, ann = by.search.index, replace(by.search.ann, threads=engine.workers)
+    exact, config = index == "exact", by.computing.config
+    with engine.open(gpus=exact and checkpoint.model.device.type == "cuda") as map_shards:
+        done = retrieve_dense(
+            checkpoint,
+            opened,
+            found,
+            wanted,
+            place,
+            how=replace(by.search, ann=ann),
+            config=config,
+            overwrite=overwrite,
+            map_shards=map_shards,
+        )
+    figures = done.figures
     if done.origin:
         say(f"{index} index {done.origin}, {figures.index_bytes / 1e6:,.1f} MB in memory and on disk")
     rate = figures.queries / max(1e-9, done.seconds)

@@ -94,11 +94,15 @@ def test_an_empty_run_is_said_to_be_one(dot: Path, tmp_path: Path, capsys: pytes
     [
         (["--k1", "1"], "--k1: wanted no --vectors beside it; found them"),
         (["--backend", "bm25s"], "--backend: wanted no --vectors beside it; found them"),
-        (["--engine", "local"], "--engine: wanted no --vectors beside it; found them"),
         (["--hnsw-links", "16"], "--hnsw-links: wanted --index hnsw beside it; found --index exact; leave it out"),
         (["--hnsw-links", "50"], "--hnsw-links: wanted --index hnsw beside it; found --index exact; leave it out"),
         (["--index", "hnsw", "--memory", "1"], "--memory: wanted --index exact beside it; found --index hnsw"),
         (["--index", "hnsw", "--ivf-lists", "3"], "--ivf-lists: wanted --index ivf beside it; found --index hnsw"),
+        (["--index-shards", "2"], "--index-shards: wanted --index hnsw or ivf beside it; found --index exact"),
+        (
+            ["--index", "hnsw", "--engine", "ray"],
+            "--engine: wanted --index exact, or --index-shards above 1, beside it; found neither; leave it out",
+        ),
         (["--memory", "-1"], "--memory: wanted GiB above 0; found -1.0"),
         (["--depth", "0"], "--depth: wanted at least 1; found 0"),
         (["--kind", "sparse"], "--kind: wanted"),
@@ -136,6 +140,23 @@ def test_workers_apply_with_and_without_vectors(
 ) -> None:
     code, _, err = posbias(capsys, "retrieve", small_collection.path, "--workers", "1", "--out", tmp_path / "x.run")
     assert code == 0, err
+
+
+def test_workers_search_the_shards_of_an_index(
+    small_collection: Collection, dot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss")
+    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 2)
+    vectors, name = tmp_path / "vectors", small_collection.path
+    assert posbias(capsys, "encode", name, "--model", dot, "--out", vectors)[0] == 0
+    options = ("--vectors", vectors, "--model", dot, "--index", "hnsw", "--index-shards", 2, "--depth", 3)
+    for workers, origin in ((1, "built"), (2, "reused")):
+        out = tmp_path / f"{workers}.run"
+        code, printed, err = posbias(capsys, "retrieve", name, *options, "--workers", workers, "--out", out)
+        assert (code, printed) == (0, "9 candidates of 3 queries\n"), err
+        assert f"hnsw index {origin}, " in err  # both of them
+    assert read_manifest(out).settings["shards"] == 2
+    assert (tmp_path / "1.run").read_bytes() == (tmp_path / "2.run").read_bytes()
 
 
 def test_what_is_missing_or_of_another_kind_is_one_line(

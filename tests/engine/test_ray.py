@@ -398,6 +398,28 @@ def test_a_re_ranked_run_has_the_same_bytes_on_every_engine(
     assert (tmp_path / "shared.run").read_bytes() == (tmp_path / "alone.run").read_bytes()
 
 
+@pytest.mark.parametrize("gpus", [False, True])
+def test_a_search_of_vectors_has_the_same_bytes_on_every_engine(
+    cluster: Any, original: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpus: bool
+) -> None:
+    from positionbias.core.retrieval import Retrieval
+    from positionbias.dense.encode import encode_collection
+    from positionbias.dense.retrieve import retrieve_dense
+    from tests.dense.conftest import saved_dot
+
+    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 1_000)
+    monkeypatch.setattr("positionbias.dense.retrieve.RANGE", 2_000)  # eight
+    checkpoint = saved_dot(tmp_path / "dot")
+    vectors = encode_collection(checkpoint, original, tmp_path / "v")
+
+    def search(map_shards: MapShards, out: Path) -> None:
+        retrieve_dense(checkpoint, vectors, original, Retrieval("test", 20), out, map_shards=map_shards)
+
+    wanted = made_by(search, tmp_path / "one" / "d.run", map)
+    with open_engine("ray", 1, cluster.address, gpus=gpus) as map_shards:
+        assert made_by(search, tmp_path / "ray" / "d.run", map_shards) == wanted
+
+
 def test_a_node_that_is_killed_half_way_changes_nothing(
     cluster: Any, original: Collection, release: Path, tmp_path: Path
 ) -> None:
