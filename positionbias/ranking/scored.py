@@ -32,7 +32,7 @@ class Scored:
     again: int = 0
     empty_queries: int = 0
     batch_tokens: int | None = None
-    spent: Spent = field(default_factory=Spent)
+    spent: Spent = field(default_factory=Spent, compare=False)
 
     def add(self, other: Scored) -> None:
         """Add the scores and counts of other queries."""
