@@ -20,7 +20,7 @@ import positionbias as pb
 from positionbias.core import store_copies, stores
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, OutputExistsError, PositionBiasError, SettingError, StorageError
-from positionbias.core.places import input_place
+from positionbias.core.places import input_place, output_place
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
@@ -386,9 +386,11 @@ def test_too_small_a_disk_is_told_before_anything_is_brought(
     assert shelf.count("GET", ".arrow") == 0
 
 
-def test_a_study_stays_on_this_machine(shelf: Door) -> None:
+def test_a_study_stays_on_this_machine() -> None:
+    from positionbias.ops.studies import _folder
+
     with pytest.raises(SettingError, match="--out: wanted a folder of this machine for the study"):
-        pb.demo(out=f"s3://{BUCKET}/study")
+        _folder(output_place(f"s3://{BUCKET}/study"))
 
 
 # -- killed ----------------------------------------------------------------------------------------------------------------
