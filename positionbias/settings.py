@@ -55,6 +55,7 @@ from positionbias.papers.position_bias.settings import (
     DoseSettings,
     Level,
     PositionBiasSettings,
+    RemedySettings,
     TransferSettings,
 )
 from positionbias.papers.tripclick.settings import TripClickSettings
@@ -136,6 +137,7 @@ __all__ = [
     "RawForm",
     "Reading",
     "ReliabilitySettings",
+    "RemedySettings",
     "Reranking",
     "Retrieval",
     "Rotation",

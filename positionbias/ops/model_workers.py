@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from positionbias.core.errors import SettingError
 from positionbias.engine.choose import Engine
-from positionbias.models.protocols import Served
 from positionbias.ranking.config import Loading, Spread
 
 if TYPE_CHECKING:
@@ -24,6 +23,8 @@ def model_workers(engine: Engine, loading: Loading, checkpoint: Checkpoint) -> I
     Raises:
         SettingError: several processes for an endpoint.
     """
+    from positionbias.models.protocols import Served  # needs numpy
+
     if isinstance(checkpoint.model, Served) and engine != Engine():
         raise SettingError(
             "--workers, --engine: wanted neither with an endpoint, which one process asks for several lists at once; found "

@@ -28,9 +28,9 @@ def debias_model(
     remedy: Annotated[
         str,
         Setting(
-            "What is built in, as NAME:K. rotate: the mean over a passage's scores in K evenly spaced rotations; rotate-max: their maximum; segments: "
+            "The remedy that is built in, as NAME:K. rotate: the mean over a passage's scores in K evenly spaced rotations; rotate-max: their maximum; segments: "
             "the mean over K equal parts of it, each read alone; segments-max: their maximum.",
-            metavar="NAME:K",
+            metavar="REMEDY",
         ),
     ],
     kind: Annotated[str | None, READ_AS] = None,

@@ -109,6 +109,7 @@ WITHOUT_SEED = {
     "leakage clean",
     "leakage find",
     "list",
+    "plan",
     "pool coverage",
     "show",
     "retrieve",
