@@ -212,6 +212,7 @@ def _brought(address: Address, stored: Stored, part: Path) -> None:
     if stored.manifest:
         _manifest_of(copy, beside=stored.beside).write_bytes(stored.manifest)
         remotes = _named(address, stored)
+    check_names(str(address), (remote.name for remote in remotes))  # a key may have ".." in it
     total = sum(remote.bytes for remote in remotes)
     if total > (free := shutil.disk_usage(part).free):
         do = "free some space, or set $POSBIAS_HOME to a folder of a larger disk"

@@ -430,3 +430,20 @@ def test_a_killed_download_goes_on(shelf: Door, tmp_path: Path, monkeypatch: pyt
     before = shelf.count("GET", ".arrow")
     assert files_of(Collection(SQUAD).path) == made
     assert shelf.count("GET", ".arrow") == before > 0
+
+
+def test_a_key_does_not_lead_out_of_the_copy(shelf: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = at_a_new_home(monkeypatch, tmp_path)
+    with pytest.raises(InputError, match=r"wanted files within the artefact; found 'a/\.\./\.\./\.\./outside'"):
+        store_copies.check_names("x", ["a/../../../outside"])
+    monkeypatch.setattr(
+        store_copies,
+        "look",
+        lambda address: store_copies.Stored(
+            b"", False, "0" * 32, (store_copies._Remote("../../../outside", f"{address.key}/../../../outside", 3),)
+        ),
+    )
+    with pytest.raises(InputError, match="wanted files within the artefact"):
+        input_place(f"s3://{BUCKET}/plain")
+    assert not list(tmp_path.rglob("outside"))
+    assert home.exists()
