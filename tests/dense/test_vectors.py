@@ -183,16 +183,24 @@ def test_a_killed_encoding_goes_on_to_the_same_bytes(
     assert vectors.manifest.comparable() | {"name": ""} == Vectors(tmp_path / "whole").manifest.comparable() | {"name": ""}
 
 
-def test_other_threads_begin_anew(
-    checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("divides", "begun"), [(True, [32, 48]), (False, [0, 16, 32, 48])])
+def test_other_threads_begin_anew_where_they_change_bits(
+    checkpoint: Checkpoint,
+    collection: Collection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    divides: bool,
+    begun: list[int],
 ) -> None:
     monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 16)
     arguments = [str(checkpoint.path), str(collection.path), str(tmp_path / "v")]
     assert subprocess.run([sys.executable, "-c", INTERRUPTED, *arguments], capture_output=True).returncode == -9
     monkeypatch.setattr("torch.get_num_threads", lambda: 99)
+    if not divides:  # as of a model whose products are divided among threads, not its texts
+        monkeypatch.setattr("positionbias.models.packed.is_packable", lambda model: False)
     made = shards_made(monkeypatch)
     vectors = encode_collection(checkpoint, collection, tmp_path / "v")
-    assert (made, vectors.manifest.provenance["threads"]) == ([0, 16, 32, 48], 99)
+    assert (made, vectors.manifest.provenance["threads"]) == (begun, 99)
 
 
 def test_a_full_disk_is_one_line_and_what_is_finished_is_kept(
