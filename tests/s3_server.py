@@ -15,11 +15,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["BUCKET", "Busy", "Cut", "Denied", "Door", "Fault", "Late", "Other", "Request", "door", "s3_server"]
+__all__ = ["AS_S3", "BUCKET", "Busy", "Cut", "Denied", "Door", "Fault", "Late", "Other", "Request", "door", "s3_server"]
 
 BUCKET = "shelf"
 _OF_THE_HOP = ("connection", "content-length", "date", "expect", "server", "transfer-encoding")
-_AS_S3 = "AWS4-HMAC-SHA256 Credential=a/b/us-east-1/s3/aws4_request"
+AS_S3 = "AWS4-HMAC-SHA256 Credential=a/b/us-east-1/s3/aws4_request"
 _ERROR = '<?xml version="1.0"?><Error><Code>{code}</Code><Message>{message}</Message></Error>'
 
 
@@ -100,7 +100,7 @@ def _make_bucket(port: int, until: float) -> None:
     while True:
         try:
             connection = http.client.HTTPConnection("127.0.0.1", port)
-            connection.request("PUT", f"/{BUCKET}", headers={"Authorization": _AS_S3})
+            connection.request("PUT", f"/{BUCKET}", headers={"Authorization": AS_S3})
             assert connection.getresponse().status == 200
             return
         except OSError:

@@ -35,7 +35,7 @@ from positionbias.core.seeds import drawn_order
 from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.significance import clusters_by_passage
-from positionbias.models.protocols import TOKEN_CHARACTERS, PassageEncoder, Ranker, Served
+from positionbias.models.protocols import TOKEN_CHARACTERS, PassageEncoder, Ranker, Served, encodes_alone
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.settings import ProbeSettings
@@ -260,7 +260,7 @@ class _Audit:
         moved = known.texts * (min(settings.needles, len(task.query_ids)) / max(1, piloted) - 1)
         per_pass = (
             len(task.collection) if self.system.retriever is not None
-            else len(task.candidates.passage_ids) if isinstance(self.system.model, PassageEncoder)
+            else len(task.candidates.passage_ids) if encodes_alone(self.system.model)
             else task.candidates.pairs
         )  # fmt: skip
         texts = moved + per_pass * (1 + settings.draws)

@@ -47,8 +47,8 @@ class FileSeal:
     digest: str
 
     def __post_init__(self) -> None:
-        if self.bytes < 0 or len(self.digest) != _WIDTH * self.blocks:
-            raise ValueError(f"{len(self.digest)} digits of digests for {self.bytes:,} bytes")
+        if type(self.bytes) is not int or self.bytes < 0 or len(self.digest) != _WIDTH * self.blocks:
+            raise ValueError(f"{len(self.digest)} digits of digests for {self.bytes} bytes")
 
     @property
     def blocks(self) -> int:
@@ -219,7 +219,11 @@ def check_names(manifest: Path | str, names: Iterable[str]) -> None:
         InputError: one is not.
     """
     for name in names:
-        if not name or any(place.anchor or ".." in place.parts for place in (PurePosixPath(name), PureWindowsPath(name))):
+        if (
+            not name
+            or "\0" in name
+            or any(place.anchor or ".." in place.parts for place in (PurePosixPath(name), PureWindowsPath(name)))
+        ):
             raise bad_input(manifest, wanted="files within the artefact", found=repr(name), do=AGAIN)
 
 

@@ -30,10 +30,10 @@ from positionbias.core.durable import holding, sync_tree
 from positionbias.core.errors import InputError, StorageError, bad_input
 from positionbias.core.files import remove, storage_errors
 from positionbias.core.progress import step
-from positionbias.core.seal import AGAIN, BLOCK, MANIFEST, FileSeal, check_digest, check_names
+from positionbias.core.seal import AGAIN, BLOCK, CACHE, MANIFEST, FileSeal, check_digest, check_names
 from positionbias.core.stores import GO_ON, Address, copy_of, is_gone, opened, store_errors
 
-__all__ = ["Stored", "THREADS", "bring", "content_name", "look", "sizes_under"]
+__all__ = ["Stored", "THREADS", "alone", "bring", "content_name", "look", "sizes_under"]
 
 THREADS = 8
 RANGE = 8 * BLOCK  # so that at most 64 MiB are held
@@ -72,6 +72,8 @@ class Stored:
         record = json.loads(self.manifest)
         check_digest(str(address), record)
         check_names(str(address), record["files"])
+        if cached := next((name for name in record["files"] if name.startswith(f"{CACHE}/")), None):  # would be trusted as ours
+            raise bad_input(str(address), wanted="a manifest without caches", found=repr(cached), do=AGAIN)
         try:
             return {name: FileSeal(**seal) for name, seal in record["files"].items()}
         except (TypeError, ValueError) as error:
@@ -144,7 +146,7 @@ def bring(address: Address, *, artefact: bool = False) -> Path:
     stored = look(address)
     if stored is not None and not stored.manifest and not stored.beside:
         stored = None if artefact else _one_folder(address, stored)
-    with storage_errors(copy), _alone(copy.parent / _LOCK):
+    with storage_errors(copy), alone(copy.parent / _LOCK):
         if stored is None:
             _forget(copy)
         elif not _held(copy, stored):
@@ -172,7 +174,7 @@ def _one_folder(address: Address, stored: Stored) -> Stored:
 
 
 @contextmanager
-def _alone(place: Path) -> Iterator[None]:
+def alone(place: Path) -> Iterator[None]:
     """Hold a lock, waiting for it."""
     with open(place, "a", encoding="utf-8", newline="\n") as file:
         while True:
@@ -212,7 +214,7 @@ def _brought(address: Address, stored: Stored, part: Path) -> None:
     if stored.manifest:
         _manifest_of(copy, beside=stored.beside).write_bytes(stored.manifest)
         remotes = _named(address, stored)
-    check_names(str(address), (remote.name for remote in remotes))  # a key may have ".." in it
+    check_names(str(address), (remote.name for remote in remotes))  # a key may be any text
     total = sum(remote.bytes for remote in remotes)
     if total > (free := shutil.disk_usage(part).free):
         do = "free some space, or set $POSBIAS_HOME to a folder of a larger disk"

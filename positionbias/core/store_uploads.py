@@ -16,7 +16,7 @@ from pathlib import Path
 from positionbias.core.errors import InputError, OutputExistsError, StorageError, bad_input
 from positionbias.core.progress import step
 from positionbias.core.seal import BLOCK, MANIFEST, FileSeal, damaged
-from positionbias.core.store_copies import THREADS, Stored, content_name, look, sizes_under
+from positionbias.core.store_copies import THREADS, Stored, alone, content_name, look, sizes_under
 from positionbias.core.stores import GO_ON, Address, copy_of, opened, store_errors
 
 __all__ = ["refuse_stored", "send"]
@@ -71,7 +71,12 @@ def send(address: Address, made: Path, manifest: Path, *, overwrite: bool) -> No
         former = refuse_stored(address, overwrite=overwrite, folder=False)
         _send_plain(address, made, former)
         return
-    record = manifest.read_bytes()
+    # two commands at once that send to one address from here would each take the other's files for remains
+    with alone(copy_of(address).parent / f"{_SENDING}.lock"):
+        _send_artefact(address, made, manifest.read_bytes(), manifest.name, overwrite=overwrite)
+
+
+def _send_artefact(address: Address, made: Path, record: bytes, beside: str, *, overwrite: bool) -> None:
     files = {name: FileSeal(**seal) for name, seal in json.loads(record)["files"].items()}
     content = content_name(files)
     base = f"{address.key}/{content}"
@@ -79,7 +84,7 @@ def send(address: Address, made: Path, manifest: Path, *, overwrite: bool) -> No
     _send_files(address, base, made, files)
     with store_errors(address):
         # the folder is an artefact by itself, for those who copy it with other tools
-        _put_manifest(address, record, f"{base}/{MANIFEST if made.is_dir() else manifest.name}")
+        _put_manifest(address, record, f"{base}/{MANIFEST if made.is_dir() else beside}")
         former = refuse_stored(address, overwrite=overwrite, folder=made.is_dir())
         _put_manifest(address, record, f"{address.key}/{MANIFEST}" if made.is_dir() else f"{address.key}.{MANIFEST}")
     _remove_folder(address, *(sent_before - {content}))

@@ -41,7 +41,8 @@ __all__ = [
 
 GO_ON = "run the same command again to go on"
 SECONDS_TO_CONNECT, SECONDS_TO_ANSWER, TRIES = 10, 60, 6
-_SCHEME = re.compile(r"(s3|gs):/{1,3}(?!/)")  # one slash is left of two after Path()
+_SCHEME = re.compile(r"(s3|gs):/{1,3}(?!/)", re.IGNORECASE)  # one slash is left of two after Path()
+_OTHERS = re.compile(r"(s3[an]|gcs|abfss?|wasbs?|az|hdfs):/", re.IGNORECASE)  # as other tools write addresses
 _FILE = re.compile(r"file:/")
 _OPTIONS = ("endpoint_override", "region", "scheme")
 _FOLDER, _ADDRESS = ".stores", ".address"
@@ -84,21 +85,28 @@ def address_of(place: object) -> Address | None:
     """Return the address that a text or path means; None if it is none of a store.
 
     Raises:
-        InputError: one that holds credentials or an unknown option, or has no key.
+        InputError: one that holds credentials or an unknown option, or has no key; or of another tool's store, as ``s3a://``.
     """
     text = str(place) if isinstance(place, str | Path) else ""
     if (begins := _SCHEME.match(text)) is None:
+        if other := _OTHERS.match(text):
+            raise InputError(
+                f"{other[1]}://…: wanted s3:// or gs://; found {other[1]}://; give a path, or an address in such a store"
+            )
         return None
-    scheme, rest = begins[1], text[begins.end() :]
+    scheme, rest = begins[1].lower(), text[begins.end() :]
     key, _, query = rest.partition("?")
     user, at, after = key.partition("@")
     anonymous = bool(at) and "/" not in user
+    options = tuple(parse_qsl(query, keep_blank_values=True))
+    # a secret may hold a slash, and no bucket's name a colon; what may be a secret is not repeated here
+    secret = ":" in key.partition("/")[0] or any("@" in value for _, value in options)
+    if secret or (anonymous and user != "anonymous"):
+        shown = f"…@{after.rpartition('@')[2]}" if at else "…"
+        found, do = "credentials in an address", "give them by the environment or a profile"
+        raise InputError(f"{scheme}://{shown}: wanted {_WANTED}; found {found}; {do}")
     if anonymous:
         key = after
-        if user != "anonymous":  # the user is not repeated here: it may be a key
-            found, do = "credentials in an address", "give them by the environment or a profile"
-            raise InputError(f"{scheme}://…@{key}: wanted {_WANTED}; found {found}; {do}")
-    options = tuple(parse_qsl(query, keep_blank_values=True))
     key = key.rstrip("/")
     shown = f"{scheme}://{key}"
     if unknown := [name for name, _ in options if name not in _OPTIONS]:
@@ -106,6 +114,10 @@ def address_of(place: object) -> Address | None:
     parts = key.split("/")
     if len(parts) < 2 or any(part in ("", ".", "..") for part in parts):
         raise InputError(f"{shown}: wanted {_WANTED}; found no such form; give a bucket and a key in it")
+    control = any(sign < " " for sign in key)
+    if control or parts[-1].startswith("."):  # hidden names beside a copy are ours
+        found = "control characters" if control else "a name that begins with a dot"
+        raise InputError(f"{scheme}://{key!r}: wanted a key that a file can be named by; found {found}; give it another name")
     return Address(scheme, key, anonymous, options)
 
 
@@ -283,7 +295,11 @@ def store_errors(address: Address) -> Iterator[None]:
         yield
     except PositionBiasError:
         raise
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        from pyarrow import ArrowInvalid
+
+        if isinstance(error, ValueError) and not isinstance(error, ArrowInvalid):
+            raise
         found, do = _reason(address, error)
         raise StorageError(f"{address}: wanted an answer of the store; found: {found}; {do}") from error
 
@@ -293,7 +309,7 @@ def is_gone(error: OSError) -> bool:
     return isinstance(error, FileNotFoundError) or "NO_SUCH_KEY" in str(error)
 
 
-def _reason(address: Address, error: OSError) -> tuple[str, str]:
+def _reason(address: Address, error: Exception) -> tuple[str, str]:
     text = str(error)
     code = named[1] if (named := re.search(r"AWS Error ([A-Z0-9_]+)", text)) else ""
     status = int(found[1]) if (found := re.search(r"HTTP status (\d{3})", text)) else 0

@@ -229,7 +229,7 @@ def save_remedied(path: Path, base: Checkpoint, remedy: Remedy, manifest: Manife
     with atomic_folder(path, overwrite=overwrite) as partial:
         copy_model(source, partial)
         write_json(partial / REMEDY, {"remedy": str(remedy)})
-        content = {**manifest.content, "checksum": remedied_checksum(model_checksum(partial / MODEL), remedy)}
+        content = {**manifest.content, "checksum": remedied_checksum(base.manifest.checksum, remedy)}
         write_manifest(partial / MANIFEST, replace(manifest, content=content))
 
 

@@ -40,6 +40,7 @@ __all__ = [
     "TokenReader",
     "Tokens",
     "VariantScorer",
+    "encodes_alone",
     "known_room",
     "pad_rows",
     "token_reader",
@@ -236,6 +237,11 @@ class VariantScorer(Protocol):
 
 
 AnyRanker = Ranker | PassageEncoder | TextScorer | VariantScorer
+
+
+def encodes_alone(model: Any) -> bool:
+    """Return True if a model encodes passages alone; one over variants, if its base does."""
+    return encodes_alone(model.base) if isinstance(model, VariantScorer) else isinstance(model, PassageEncoder)
 
 
 @runtime_checkable

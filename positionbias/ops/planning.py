@@ -148,7 +148,7 @@ class _Asked:
 
 
 def _planned(asked: _Asked) -> Result:
-    from positionbias.models.protocols import PassageEncoder
+    from positionbias.models.protocols import encodes_alone
     from positionbias.planning.arithmetic import Alone, blocks_of, sizes_of, times_of
     from positionbias.planning.lines import Known, lines_of
     from positionbias.planning.sample import written_at
@@ -159,7 +159,7 @@ def _planned(asked: _Asked) -> Result:
     rate, why_not = _rate(asked)
     stored, dimension = _stored(asked), _dimension(asked)
     vector = dimension * (2.0 if asked.on_disk == "float16" else 4.0)
-    alone = isinstance(checkpoint.model, PassageEncoder) if checkpoint else bool(rate and rate.passage)
+    alone = encodes_alone(checkpoint.model) if checkpoint else bool(rate and rate.passage)
     blocks = blocks_of(
         step, asked.passages, asked.work.queries or 0.0, asked.depth, alone=alone, gpu=asked.machines.gpus is not None
     )

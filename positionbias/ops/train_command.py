@@ -48,7 +48,7 @@ def train_command(name: str) -> Command:
         *settings_parameters(kind.shape, "model"),
         Parameter("rotate_at_reading", "", bool, False, False, AT_READING),
         Parameter("shuffle_at_reading", "", bool, False, False, SHUFFLED),
-        Parameter("weigh_places", "", float | None, False, None, WEIGHED),
+        Parameter("weigh_places", "", float, False, None, WEIGHED, optional=True),
         Parameter("quick", "", bool, False, False, replace(_QUICK, implies=quick)),
     )
     return Command(kind.about, parameters, call, shorter="--quick is a small one")

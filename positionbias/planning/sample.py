@@ -27,7 +27,7 @@ from positionbias.dense.passage_blocks import Rows, encoded_blocks
 from positionbias.dense.settings import DENSE_DEPTH
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.protocols import PassageEncoder, Served
+from positionbias.models.protocols import Served, encodes_alone
 from positionbias.planning.rates import Rate
 from positionbias.planning.settings import StepName
 from positionbias.ranking.config import RankingConfig
@@ -110,7 +110,7 @@ class Sample:
 
     def _scoring(self) -> _Timed:
         """Of a model that encodes passages alone: the seconds of a passage, and of a pair from many queries over the same passages."""
-        alone = isinstance(self.checkpoint.model, PassageEncoder)
+        alone = encodes_alone(self.checkpoint.model)
         one, processor = self._each(lambda number: self._score(1, number), self.seconds * (0.7 if alone else 1))
         if not alone:
             return {"pair": one}, processor

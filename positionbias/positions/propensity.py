@@ -1,6 +1,7 @@
 """Weights of training queries by the inverse propensity of their answers' places.
 
-With b bins and p_k the share of the split's located answers in bin k, an answer in bin k has the weight 1 / (b · p_k), at most ``most``.
+With b bins and p_k the share of bin k in the split's located answers, an answer in bin k has the weight 1 / (b · p_k), at most ``most``. In
+the shares a query's answers count as one together, as its loss does: an answer may occur many times in its passage.
 A query's weight is the mean over its answers' starts, scaled so that queries with located answers have the mean 1; others have the
 weight 1 [our decisions]. A bin without answers has no weight: what a model does with answers there is not identified by this data, and
 no weight repairs that. The same holds in part for a clipped bin.
@@ -84,9 +85,11 @@ def weights_of(starts: Mapping[str, list[float]], settings: PlaceWeights) -> Pla
     """Return the weights of queries with answers at these relative starts, each in [0, 1)."""
     bins = settings.bins
     by_query = {query_id: np.minimum((np.array(places) * bins).astype(int), bins - 1) for query_id, places in starts.items()}
-    counts = np.bincount(np.concatenate(list(by_query.values())), minlength=bins)
+    places = np.concatenate(list(by_query.values()))
+    counts = np.bincount(places, minlength=bins)
+    parts = np.concatenate([np.full(len(own), 1 / len(own)) for own in by_query.values()])
     with np.errstate(divide="ignore"):
-        inverse = counts.sum() / (bins * counts)
+        inverse = len(by_query) / (bins * np.bincount(places, parts, minlength=bins))
     clipped = np.flatnonzero((inverse > settings.most) & (counts > 0))
     kept = np.minimum(inverse, settings.most)
     raw = {query_id: float(kept[places].mean()) for query_id, places in by_query.items()}

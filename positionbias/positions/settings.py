@@ -228,7 +228,12 @@ class PlaceWeights:
         SettingError: fewer than 2 bins, or ``most`` below 1.
     """
 
-    most: float = setting(10.0, "Largest weight of an answer's place, before weights are scaled to the mean 1.", least=1)
+    most: float = setting(
+        10.0,
+        "Largest weight of an answer's place, before weights are scaled to the mean 1.",
+        least=1,
+        flags=("--weigh-places",),
+    )
     bins: int = setting(10, "Equal parts of a passage among which answers are counted.", least=2, panel=Panel.ADVANCED)
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ from positionbias.core.records import Query
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.protocols import AnyRanker, PassageEncoder, known_room
+from positionbias.models.protocols import AnyRanker, encodes_alone, known_room
 from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_queries, keep_scores
 from positionbias.ranking.config import Elsewhere, RankingConfig, Reranking, Spread
 from positionbias.ranking.score import check_passages, int8_agreement, known_queries, score_candidates
@@ -136,14 +136,14 @@ def rescore_by_blocks(
 def _rescored(model: AnyRanker, candidates: Run, counts: Scored, name: str, seconds: float | None) -> Rescored:
     run = candidates.rescored(name, counts.scores)
     counts.scores = {}
-    return Rescored(run, len(candidates.passage_ids), isinstance(model, PassageEncoder), known_room(model), counts, seconds)
+    return Rescored(run, len(candidates.passage_ids), encodes_alone(model), known_room(model), counts, seconds)
 
 
 def _kept(model: AnyRanker, queries: Sequence[Query], candidates: Run, name: str) -> Rescored:
     """Return the first candidate of each query with its own score, as re-ranking to depth 1 keeps it in place."""
     known_queries(candidates, queries)
     first = Run(name, candidates.top(1).rankings())
-    return Rescored(first, 0, isinstance(model, PassageEncoder), known_room(model), Scored(), 0.0)
+    return Rescored(first, 0, encodes_alone(model), known_room(model), Scored(), 0.0)
 
 
 def rerank_run(

@@ -48,8 +48,8 @@ def score_variants(
 ) -> Scored:
     """Return pooled scores of all candidates; ``score`` scores them once with the model itself, over a source of texts.
 
-    Each variant is scored over all candidates in turn, so a listwise scorer sees whole lists. Counts are sums over the variants, but for
-    queries without words.
+    Each variant is scored over all candidates in turn, so a listwise scorer sees whole lists. Counts are those of one variant, of what is
+    cut those of the variant with the most.
     """
     done, own = Scored(), _Share(bar, model.times)
     pooled: dict[str, np.ndarray] = {}
@@ -63,9 +63,8 @@ def score_variants(
                 np.maximum(pooled[query_id], exact, out=pooled[query_id])
             else:
                 pooled[query_id] += exact
-        done.truncated += one.truncated
-        done.again += one.again
-        done.empty_queries = one.empty_queries
+        done.truncated = max(done.truncated, one.truncated)
+        done.again, done.empty_queries = one.again, one.empty_queries  # the same of each
         if one.batch_tokens is not None:
             done.batch_tokens = min(one.batch_tokens, done.batch_tokens or one.batch_tokens)
     divisor = 1 if model.maximum else model.times

@@ -51,6 +51,16 @@ def train(collection, runs, capsys):
     return run
 
 
+def test_remedies_in_training(train, tmp_path):
+    code, _, err = train("--out", tmp_path / "tk.ckpt", "--shuffle-at-reading", "--consistency", 0.1, "--weigh-places", 5)
+    assert code == 0, err
+    settings = load_checkpoint(tmp_path / "tk.ckpt").manifest.settings
+    assert (settings["weigh_places"]["most"], settings["training"]["consistency"]) == (5.0, 0.1)
+    code, _, err = train("--out", tmp_path / "none.ckpt", "--weigh-places", 0.5)
+    assert code == 2
+    assert err.startswith("posbias: --weigh-places: wanted a number from 1; found 0.5")
+
+
 def test_a_checkpoint(train, tmp_path):
     code, _, err = train("--out", tmp_path / "tk.ckpt", "--seed", 3)
     assert code == 0, err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
@@ -11,22 +12,24 @@ import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import positionbias as pb
-from positionbias.core import store_copies, stores
+from positionbias.core import store_copies, store_uploads, stores
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, OutputExistsError, PositionBiasError, SettingError, StorageError
 from positionbias.core.places import input_place, output_place
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run
+from positionbias.core.seal import signed
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.planted.generator import PlantedSettings
 from positionbias.positions.rotate import Rotation
-from tests.s3_server import BUCKET, Busy, Cut, Denied, Door, Fault, Late, Other, Request, door, s3_server
+from tests.s3_server import AS_S3, BUCKET, Busy, Cut, Denied, Door, Fault, Late, Other, Request, door, s3_server
 
 PLANTED = PlantedSettings(queries=60, passages=150, test_share=0.3, validation_share=0.2)
 SQUAD = f"s3://{BUCKET}/data/squad"
@@ -316,6 +319,67 @@ def test_what_an_upload_left_is_removed_by_one_of_other_content(shelf: Door, tmp
     shelf.fault = lambda request: None
     pb.debias(made, out=ROTATED, rotation=Rotation(seed=2))
     assert not left & set(keys())
+
+
+def test_two_commands_that_send_to_one_address_leave_one_whole_artefact(
+    shelf: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = pb.import_planted(planted=PLANTED, out=tmp_path / "squad").path
+    other = pb.debias(made, out=tmp_path / "rotated").path
+    address = stores.address_of(SQUAD)
+    assert address is not None
+    sending, others = store_uploads._send_files, []
+
+    def send(folder: Path) -> None:
+        store_uploads.send(address, folder, folder / "manifest.json", overwrite=True)
+
+    def and_another_begins(*given: Any) -> None:
+        sending(*given)
+        if not others:  # the other one has no time to end where it must wait
+            others.append(Thread(target=send, args=(other,)))
+            others[0].start()
+            others[0].join(2)
+
+    monkeypatch.setattr(store_uploads, "_send_files", and_another_begins)
+    send(made)
+    others[0].join()
+    at_a_new_home(monkeypatch, tmp_path)
+    assert files_of(Collection(SQUAD).path) == files_of(other)
+
+
+def put_as_it_is(url: str, key: str, content: bytes) -> None:
+    """Put a key that clients would not."""
+    connection = http.client.HTTPConnection(url.removeprefix("http://"))
+    connection.request("PUT", f"/{BUCKET}/{key}", content, headers={"Authorization": AS_S3})
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+def test_a_key_that_leads_out_of_the_copy_touches_nothing(shelf: Door, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    home = at_a_new_home(monkeypatch, tmp_path)
+    home.mkdir()
+    (home / "mine.txt").write_bytes(b"precious")
+    put("notes/ok.txt", b"ok")
+    put_as_it_is(shelf.url, "notes/../../../../mine.txt", b"evil")
+    with pytest.raises(InputError, match="wanted files within the artefact; found '../../../../mine.txt'"):
+        input_place(f"s3://{BUCKET}/notes")
+    assert (home / "mine.txt").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize(
+    ("name", "seal", "found"),
+    [
+        ("cache/index", {"bytes": 0, "digest": ""}, "'cache/index'"),
+        ("../mine.txt", {"bytes": 0, "digest": ""}, "'../mine.txt'"),
+        ("a\0b", {"bytes": 0, "digest": ""}, r"'a\\x00b'"),
+        ("a", {"bytes": 1.0, "digest": "0" * 16}, "16 digits of digests for 1.0 bytes"),
+    ],
+)
+def test_a_manifest_of_an_enemy_is_refused(shelf: Door, name: str, seal: dict, found: str) -> None:
+    record = signed({"kind": "collection", "format_version": 1, "files": {name: seal}})
+    put("notes/manifest.json", json.dumps(record).encode())
+    with pytest.raises(InputError, match=f"^s3://{BUCKET}/notes: wanted .*{found}"):
+        input_place(f"s3://{BUCKET}/notes")
 
 
 def test_nothing_is_replaced_unasked_and_nothing_of_others(shelf: Door, tmp_path: Path) -> None:

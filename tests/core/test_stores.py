@@ -28,6 +28,7 @@ from positionbias.core.stores import (
         ("s3://shelf/data/squad", Address("s3", "shelf/data/squad")),
         ("s3://shelf/data/squad/", Address("s3", "shelf/data/squad")),
         ("gs://shelf/squad", Address("gs", "shelf/squad")),
+        ("S3://shelf/squad", Address("s3", "shelf/squad")),
         ("s3://anonymous@shelf/squad", Address("s3", "shelf/squad", anonymous=True)),
         ("s3://shelf/a@b", Address("s3", "shelf/a@b")),
         (
@@ -57,6 +58,11 @@ def test_an_address_is_read_from_its_own_text_and_from_a_path() -> None:
     [
         ("s3://AKIA:hidden@shelf/squad", "credentials in an address"),
         ("s3://shelf/squad?secret_key=hidden", "'secret_key'"),
+        ("s3://AKIA:hid/den@shelf/squad", "credentials in an address"),
+        ("s3://AKIA:hidden/shelf/squad", "credentials in an address"),
+        ("s3://shelf/squad?endpoint_override=AKIA:hidden@localhost:9000", "credentials in an address"),
+        ("s3://shelf/data/.state", "a name that begins with a dot"),
+        ("s3://shelf/da\nta", "control characters"),
         ("s3://shelf", "no such form"),
         ("s3://shelf/a/../b", "no such form"),
         ("s3://shelf//b", "no such form"),
@@ -68,6 +74,13 @@ def test_a_wrong_address_is_refused_and_no_secret_repeated(text: str, found: str
     assert found in str(refused.value)
     assert "hidden" not in str(refused.value)
     assert "AKIA" not in str(refused.value)
+    assert "hid/den" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["s3a://shelf/squad", "abfss://shelf@account/squad", "hdfs://host/squad"])
+def test_another_tool_s_address_is_no_path(text: str) -> None:
+    with pytest.raises(InputError, match="wanted s3:// or gs://"):
+        output_place(text)
 
 
 def test_a_file_address_is_an_ordinary_path(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from positionbias.core.manifest import read_manifest, write_manifest
 from positionbias.core.run import Run, read_run
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
+from positionbias.models.identity import weights_checksum
 from positionbias.models.protocols import SingleVector, VariantScorer
 from positionbias.models.remedied import remedied
 from positionbias.models.remedies import Remedy, rotations, segments
@@ -174,6 +177,40 @@ def test_it_is_given_wherever_a_model_is(collection: Collection, run: Path, made
     assert load_checkpoint(made).depth == load_checkpoint(tk).depth
     assert (tmp_path / "new.run").read_bytes() != b""
     assert positionbias.verify([made]).exit_code == 0
+
+
+def test_a_remedy_on_a_remedy_is_one_of_its_variants(
+    collection: Collection, run: Path, made: Path, tk: Path, tmp_path: Path
+) -> None:
+    positionbias.debias_model(made, remedy="segments-max:2", out=tmp_path / "both")
+    given, queries = read_run(run), collection.queries("test")
+    found = rescore(load_checkpoint(tmp_path / "both").model, collection, queries, given, name="both").run
+    base, query_id = load_checkpoint(tk).model, next(iter(given))
+    (text,) = collection.texts(given[query_id].passage_ids[:1])
+    asked = next(query.text for query in queries if query.query_id == query_id)
+    parts = [[(asked, turned) for turned in rotations(part, 2)] for part in segments(text, 2)]
+    wanted = max(float(score_pairs(base, of).astype(np.float64).mean()) for of in parts)  # type: ignore[arg-type]
+    scored = dict(zip(found[query_id].passage_ids, found[query_id].scores, strict=True))
+    assert scored[given[query_id].passage_ids[0]] == pytest.approx(wanted, abs=2e-5)
+
+
+def test_an_older_checkpoint_is_given_a_remedy(tk: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old.ckpt"
+    shutil.copytree(tk, old)
+    manifest = read_manifest(old)
+    older = replace(manifest, content={**manifest.content, "checksum": weights_checksum(old)})
+    write_manifest(old / "manifest.json", older)
+    positionbias.debias_model(old, remedy="rotate:2", out=tmp_path / "new")
+    assert load_checkpoint(tmp_path / "new").model.kind == "remedied"
+
+
+def test_counts_are_those_of_one_variant(collection: Collection, run: Path, tmp_path: Path) -> None:
+    base = dot(tmp_path / "bert", False).eval()
+    given, queries = read_run(run), collection.queries("test")
+    wanted = rescore(base, collection, queries, given, name="x")
+    found = rescore(remedied(base, Remedy("rotate-max", 3), {}), collection, queries, given, name="x")
+    assert (found.cached, found.passages, found.counts.again) == (True, wanted.passages, 0)
+    assert found.counts.truncated <= found.passages
 
 
 def test_other_remedies_have_other_checksums(made: Path, tk: Path, tmp_path: Path) -> None:

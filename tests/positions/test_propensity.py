@@ -27,9 +27,16 @@ def test_by_hand() -> None:
 def test_a_query_with_several_answers_has_the_mean_of_their_weights() -> None:
     # 2 / (2 · 1) = 1 each, whatever their number
     assert weights_of({"a": [0.1, 0.9]}, PlaceWeights(bins=2)).weights == {"a": 1.0}
-    # in the first half 3, in the second 1: 2/3 and 2; the query with both has 4/3; mean (2/3 + 2/3 + 4/3) / 3 = 8/9
+    # in the first half 1 + 1 + 1/2 of 3, in the second 1/2: 3/5 and 3; the query with both has 9/5; the mean is 1
     found = weights_of({"a": [0.1], "b": [0.2], "c": [0.3, 0.8]}, PlaceWeights(bins=2)).weights
-    assert found == pytest.approx({"a": 0.75, "b": 0.75, "c": 1.5})
+    assert found == pytest.approx({"a": 0.6, "b": 0.6, "c": 1.8})
+
+
+def test_an_answer_that_occurs_often_counts_as_one_that_occurs_once() -> None:
+    # a query in each half: nothing to undo
+    found = weights_of({"often": [0.0, 0.1, 0.2, 0.3], "once": [0.6]}, PlaceWeights(bins=2))
+    assert found.weights == {"often": 1.0, "once": 1.0}
+    assert found.counts == (4, 1)
 
 
 def test_clipped_and_empty_bins_are_named() -> None:

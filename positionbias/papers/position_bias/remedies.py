@@ -227,6 +227,8 @@ def remedy_findings(results: Sequence[Result], measure: str) -> list[Finding]:
         ]
         meaning = {
             (None, None): "these data decide neither",
+            (False, None): "less quality, and these data do not decide whether the bias falls",
+            (True, None): "more quality, and these data do not decide whether the bias falls",
             (None, False): "less bias, and no difference in quality that these data show",
             (False, False): "less bias, at a price in quality",
             (True, False): "less bias and more quality",

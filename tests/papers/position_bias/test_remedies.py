@@ -129,6 +129,15 @@ def test_the_same_values_decide_nothing() -> None:
     assert any("No remedy is shown" in f.text for f in remedy_findings(results, "nDCG@10"))
 
 
+@pytest.mark.parametrize(("quality", "word"), [(0.7, "less"), (0.9, "more")])
+def test_an_undecided_bias_is_not_said_to_stay(quality: float, word: str) -> None:
+    noise = np.random.default_rng(1).normal(0, 0.05, len(QUERIES))
+    results = made(spread(quality, 2), (-2 + noise).tolist())
+    (sentence,) = [f for f in remedy_findings(results, "nDCG@10") if f.text.startswith("tk, rotate:4")]
+    assert sentence.text.endswith(f"{word} quality, and these data do not decide whether the bias falls.")
+    assert sentence.holds is None
+
+
 def test_advice_names_what_is_shown_alone() -> None:
     results = made(spread(0.8, 2), spread(-0.1, 3))
     (advice,) = [f for f in remedy_findings(results, "nDCG@10") if f.text.startswith("Remedies that lower")]
