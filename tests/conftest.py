@@ -92,3 +92,13 @@ def small_collection(tmp_path: Path) -> Collection:
             writer.add_split(split, queries, qrels, answers)
         writer.finish(Manifest("collection", "small", "a test", seed=1, licence="invented"))
     return Collection(place)
+
+
+@pytest.fixture
+def torchs_threads() -> Iterator[None]:
+    """Give torch its number of threads back, for tests that pretend another: a pool of threads takes what it finds for the number."""
+    import torch
+
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)

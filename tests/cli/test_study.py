@@ -245,7 +245,7 @@ def test_the_demo_goes_on_where_it_was_stopped(small_demo, tmp_path, capsys, mon
     monkeypatch.chdir(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr("positionbias.experiments.workspace.rerank_run", stop)
-        code, out, err = posbias(capsys, "demo", "--seed", 4)
+        code, out, err = posbias(capsys, "demo", "--seed", 4, "--workers", 1)  # in this process
     assert (code, out) == (130, "")
     assert err.splitlines()[-1].startswith("posbias: stopped")
     assert not (tmp_path / "posbias-demo" / "results").exists()

@@ -149,6 +149,7 @@ def test_torchs_threads_are_as_before() -> None:
         torch.set_num_threads(before)
 
 
+@pytest.mark.usefixtures("torchs_threads")
 @pytest.mark.parametrize("count", [1, 3])
 def test_the_number_of_threads_changes_no_bit(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(10)

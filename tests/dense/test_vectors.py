@@ -183,6 +183,7 @@ def test_a_killed_encoding_goes_on_to_the_same_bytes(
     assert vectors.manifest.comparable() | {"name": ""} == Vectors(tmp_path / "whole").manifest.comparable() | {"name": ""}
 
 
+@pytest.mark.usefixtures("torchs_threads")
 @pytest.mark.parametrize(("divides", "begun"), [(True, [32, 48]), (False, [0, 16, 32, 48])])
 def test_other_threads_begin_anew_where_they_change_bits(
     checkpoint: Checkpoint,

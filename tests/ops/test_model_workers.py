@@ -25,7 +25,7 @@ def test_gpus_are_asked_for_where_the_model_is_on_one(device: str, gpus: bool) -
         asked.append(gpus)
         return nullcontext(map)
 
-    engine: Any = SimpleNamespace(open=open_)
+    engine: Any = SimpleNamespace(open=open_, workers=1, address=None)
     checkpoint: Any = SimpleNamespace(model=SimpleNamespace(device=torch.device(device)))
     loading = Computing().loading("minilm")
     with model_workers(engine, loading, checkpoint) as spread:
