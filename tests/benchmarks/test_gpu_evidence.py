@@ -227,39 +227,6 @@ def test_lines_of_other_settings_do_not_count(modules: dict[str, ModuleType], fi
     assert not other.done()
 
 
-# packages that are neither packed nor said to be there, as Python finds them: not at all
-WITHOUT = """
-from importlib.machinery import PathFinder
-found = PathFinder.find_spec
-none = ("faiss", "ir_datasets", "model2vec", "ncompress", "ray", "sentence_transformers", "zstandard")
-def find_spec(name, path=None, target=None):
-    return None if name.split(".")[0] in none else found(name, path, target)
-PathFinder.find_spec = staticmethod(find_spec)
-"""
-
-
-def test_the_script_takes_a_state_from_elsewhere_and_makes_what_is_missing(finished: Any, data: Path, tmp_path: Path) -> None:
-    """A fresh machine: the packed data, the state but for its last unit, no models, no package that is neither packed nor there; in a worker process."""
-    (tmp_path / "none").mkdir()
-    (tmp_path / "none" / "sitecustomize.py").write_text(WITHOUT)
-    *kept, missing = finished.done().values()
-    carried = tmp_path / "data"
-    carried.mkdir()
-    for path in data.iterdir():
-        (carried / path.name).symlink_to(path)
-    (carried / "units.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in kept))
-    given = {"DATA": str(carried), "OUT": str(tmp_path / "out"), "WORK": str(tmp_path / "work"), "SIZE": "toy"}
-    paths = os.pathsep.join([str(tmp_path / "none"), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, **given, "PYTHON": sys.executable, "WORKERS": "2", "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
-    told = subprocess.run([PLACE / "evidence.sh"], env=environment, capture_output=True, text=True)
-    assert told.returncode == 0, told.stdout + told.stderr
-    text = (tmp_path / "out" / "units.jsonl").read_text()
-    assert text.startswith((carried / "units.jsonl").read_text())
-    (made,) = [json.loads(line) for line in text.splitlines()[len(kept) :]]
-    assert all(made[name] == missing[name] for name in ("unit", "fingerprint", "training", "tests"))
-    assert json.loads((tmp_path / "out" / "results.json").read_text())["not done"] == []
-
-
 def test_the_time_of_the_whole_chain_is_kept(data: Path, tmp_path: Path) -> None:
     """Two seconds in all: the first step is ended, its processes too."""
     given = {"DATA": str(data), "OUT": str(tmp_path / "out"), "WORK": str(tmp_path / "work"), "SIZE": "toy", "TOTAL": "2"}

@@ -225,7 +225,7 @@ def encoder_checkpoint(kind: str, folder: Path) -> Path:
     return folder / "own.ckpt"
 
 
-@pytest.mark.parametrize("kind", ["tk", "bert_cat", "colbert"])
+@pytest.mark.parametrize("kind", ["tk", "colbert"])
 def test_what_was_pushed_is_loaded_by_its_id(kind: str, hub: Hub, checkpoint: Path, tmp_path: Path) -> None:
     own = checkpoint if kind == "tk" else encoder_checkpoint(kind, tmp_path)
     collection = Collection(tmp_path / "planted")
