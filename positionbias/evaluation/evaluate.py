@@ -121,4 +121,4 @@ def _against(
 
 def _values(result: Result) -> dict[str, float]:
     assert isinstance(result.payload, PerQuery)
-    return dict(zip(result.payload.query_ids, result.payload.values, strict=True))
+    return result.payload.by_query

@@ -12,7 +12,7 @@ from positionbias.results.payloads import Comparison, PerQuery
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import over_axis
 
-__all__ = ["ALL", "BASELINE_FACTS", "WHOLE", "over_trainings", "query_values"]
+__all__ = ["ALL", "BASELINE_FACTS", "Find", "WHOLE", "over_trainings", "query_values"]
 
 ALL = "all queries"
 WHOLE = "queries whose answer was left whole"
@@ -26,7 +26,7 @@ def query_values(results: Sequence[Result]) -> Find:
 
     def find(measure: str, facts: Facts) -> Values:
         payload = found.get((measure, facts))
-        return dict(zip(payload.query_ids, payload.values, strict=True)) if payload else {}
+        return payload.by_query if payload else {}
 
     return find
 

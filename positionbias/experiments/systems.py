@@ -103,7 +103,7 @@ def values_of(results: Sequence[Result]) -> Values:
     found = {}
     for result in results:
         assert isinstance(result.payload, PerQuery)
-        found[result.measure] = dict(zip(result.payload.query_ids, result.payload.values, strict=True))
+        found[result.measure] = result.payload.by_query
     return found
 
 

@@ -83,6 +83,11 @@ class PerQuery:
     notes: JsonObject = field(default_factory=dict)
     clusters: Sequence[str] = ()
 
+    @property
+    def by_query(self) -> dict[str, float]:
+        """The values by query id."""
+        return dict(zip(self.query_ids, self.values, strict=True))
+
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return every column by its name in Parquet."""
         columns = {"query_id": self.query_ids, "value": [float(value) for value in self.values]}

@@ -16,8 +16,9 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.formatting import percent
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
+from positionbias.evaluation.trainings import Values
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.over_trainings import BASELINE_FACTS, over_trainings
+from positionbias.experiments.over_trainings import BASELINE_FACTS, Find, over_trainings, query_values
 from positionbias.experiments.systems import Subject, system_name
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.shapes import Positions, TKConfig
@@ -37,7 +38,7 @@ from positionbias.training.plan import TrainPlan
 
 __all__ = ["run_remedies"]
 
-CONSISTENCY, MOST_WEIGHT = 0.1, 10.0  # of --consistency and --weigh-places [decision]
+CONSISTENCY = 0.1  # of --consistency [decision]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ _TRAINED: Mapping[str, _Trained] = dict(
             _Trained(rotated=True),
             _Trained(lambda plan: replace(plan, rotate=Rotation(seed=_seed(plan)))),
             _Trained(lambda plan: replace(plan, shuffle=SentenceShuffle(seed=_seed(plan)))),
-            _Trained(lambda plan: replace(plan, weigh_places=PlaceWeights(most=MOST_WEIGHT))),
+            _Trained(lambda plan: replace(plan, weigh_places=PlaceWeights())),
             _Trained(lambda plan: replace(plan, training=replace(plan.training, consistency=CONSISTENCY))),
             _Trained(_positions("none")),
             _Trained(_positions("relative")),
@@ -97,7 +98,7 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
         notes=(
             *NOTES,
             f"The remedies share everything else. Passages for the remedy “{IN_TRAINING[0]}” are rotated by a draw of their own, which no test has.",
-            f"Consistency has the weight {CONSISTENCY:g}; weights of places are at most {MOST_WEIGHT:g}; neither was tuned.",
+            f"Consistency has the weight {CONSISTENCY:g}; weights of places are at most {PlaceWeights().most:g}; neither was tuned.",
         ),
         seed=settings.seed,
     )
@@ -139,7 +140,7 @@ def measure_remedies(measured: Measured, settings: RemedySettings) -> list[Resul
     compared = [one for measure in (headline, MOVED) for one in compared_with_none(results, measure, clusters, settings.seed)]
     _, spoken = idle_trainings([*results, *compared])
     repeated = [r for r in spoken if isinstance(r.payload, PerQuery) or any(r is one for one in compared)]
-    found = [*results, *compared, *over_trainings(repeated, clusters=clusters, seed=settings.seed)]
+    found = [*results, *compared, *over_seeds(repeated, clusters, settings.seed)]
     return found_first(found, lambda measure: remedy_findings(found, measure), settings.seed)
 
 
@@ -167,14 +168,15 @@ def compared_with_none(results: Sequence[Result], measure: str, clusters: Mappin
     rows = {
         r.facts: r for r in results if isinstance(r.payload, PerQuery) and r.measure == measure and r.facts.test == "original"
     }
+    values = compared_values(results)
     families: dict[int | None, list[tuple[Result, Comparison]]] = {}
     for facts, candidate in rows.items():
         baseline = rows.get(replace(facts, variant=NO_REMEDY))
         if facts.variant in ("", NO_REMEDY) or baseline is None:
             continue
         comparison = compare(
-            _sized(baseline) if measure == MOVED else _values(baseline),
-            _sized(candidate) if measure == MOVED else _values(candidate),
+            values(measure, baseline.facts),
+            values(measure, facts),
             names=[system_name(one.facts) for one in (baseline, candidate)],
             clusters=clusters,
             seed=seed,
@@ -193,14 +195,22 @@ def compared_with_none(results: Sequence[Result], measure: str, clusters: Mappin
     ]
 
 
-def _values(result: Result) -> dict[str, float]:
-    assert isinstance(result.payload, PerQuery)
-    return dict(zip(result.payload.query_ids, result.payload.values, strict=True))
+def compared_values(results: Sequence[Result]) -> Find:
+    """Return a look-up of the values by query that are compared: of moved sentences with the sign of their system's mean."""
+    values = query_values(results)
+
+    def find(measure: str, facts: Facts) -> Values:
+        found = values(measure, facts)
+        if measure != MOVED or sum(found.values()) >= 0:
+            return found
+        return {query_id: -value for query_id, value in found.items()}
+
+    return find
 
 
-def _sized(result: Result) -> dict[str, float]:
-    sign = -1.0 if (result.value or 0.0) < 0 else 1.0
-    return {query_id: sign * value for query_id, value in _values(result).items()}
+def over_seeds(results: Sequence[Result], clusters: Mapping[str, str], seed: int) -> list[Result]:
+    """Return each repeated comparison over trainings and queries, of the same values as by itself."""
+    return over_trainings(results, clusters=clusters, seed=seed, find=compared_values(results))
 
 
 def remedy_findings(results: Sequence[Result], measure: str) -> list[Finding]:

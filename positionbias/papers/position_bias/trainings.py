@@ -62,8 +62,7 @@ class TrainingRow:
     def repeated(self, measure: str, test: str) -> dict[Repeat, Values]:
         """Return the values per query of every repeat."""
         found = self.results.get((measure, test), {})
-        payloads = {key: result.payload for key, result in found.items() if isinstance(result.payload, PerQuery)}
-        return {key: dict(zip(of.query_ids, of.values, strict=True)) for key, of in payloads.items()}
+        return {key: result.payload.by_query for key, result in found.items() if isinstance(result.payload, PerQuery)}
 
     @property
     def clusters(self) -> dict[str, str]:

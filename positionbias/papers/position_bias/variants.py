@@ -420,9 +420,8 @@ def _compared(baseline: Result, candidate: Result, clusters: Mapping[str, str], 
 
 
 def _values(result: Result) -> dict[str, float]:
-    payload = result.payload
-    assert isinstance(payload, PerQuery)
-    return dict(zip(payload.query_ids, payload.values, strict=True))
+    assert isinstance(result.payload, PerQuery)
+    return result.payload.by_query
 
 
 def architecture_findings(results: Sequence[Result], measure: str, variants: Sequence[str]) -> list[Finding]:

@@ -14,7 +14,7 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias import IN_TRAINING, MOVED, NO_REMEDY, OF_TK
-from positionbias.papers.position_bias.remedies import compared_with_none, remedy_findings, run_remedies
+from positionbias.papers.position_bias.remedies import compared_with_none, over_seeds, remedy_findings, run_remedies
 from positionbias.papers.position_bias.remedy_table import remedy_figure, remedy_table, shows_remedies
 from positionbias.papers.position_bias.settings import RemedySettings
 from positionbias.report.html import report_tables, write_report
@@ -120,6 +120,21 @@ def test_sizes_of_effects_and_sentences(quality: float, moved: float, size: floa
     assert by_measure[MOVED] == pytest.approx(size, abs=0.02)
     (sentence,) = [f.text for f in remedy_findings(results, "nDCG@10") if f.text.startswith("tk, rotate:4")]
     assert sentence.endswith(f"{words}.")
+
+
+def test_over_trainings_sizes_are_compared_too() -> None:
+    noise = np.random.default_rng(1).normal(0, 0.05, (3, len(QUERIES)))
+    results = [
+        of_system(variant, MOVED, (mean + noise[seed - 1]).tolist(), seed)
+        for seed in (1, 2, 3)
+        for variant, mean in ((NO_REMEDY, -2.0), ("rotate:4 at inference", 0.5))
+    ]
+    compared = compared_with_none(results, MOVED, {}, 1)
+    assert [one.value for one in compared] == pytest.approx([-1.5] * 3, abs=0.02)
+    (pooled,) = over_seeds([*results, *compared], {}, 1)
+    assert pooled.value == pytest.approx(-1.5, abs=0.02)
+    assert pooled.interval is not None
+    assert pooled.interval.high < 0
 
 
 def test_the_same_values_decide_nothing() -> None:
