@@ -14,32 +14,32 @@ same sizes and times.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from positionbias.core.durable import holding, sync_tree
+from positionbias.core.durable import sync_tree
 from positionbias.core.errors import InputError, StorageError, bad_input
 from positionbias.core.files import remove, storage_errors
+from positionbias.core.only_one import only_one
 from positionbias.core.progress import step
 from positionbias.core.seal import AGAIN, BLOCK, CACHE, MANIFEST, FileSeal, check_digest, check_names
 from positionbias.core.stores import GO_ON, Address, copy_of, is_gone, opened, store_errors
 
-__all__ = ["Stored", "THREADS", "alone", "bring", "content_name", "look", "sizes_under"]
+__all__ = ["Stored", "bring", "content_name", "look", "several_at_once", "sizes_under"]
 
+Item = TypeVar("Item")
 THREADS = 8
 RANGE = 8 * BLOCK  # so that at most 64 MiB are held
 _STATE, _LOCK, _PART = ".state", ".lock", ".part"
 _MOST = 1 << 28  # bytes of a manifest
-_WAIT = 0.2  # seconds between two looks whether another process has brought the copy
 
 
 class _Remote(NamedTuple):
@@ -146,7 +146,7 @@ def bring(address: Address, *, artefact: bool = False) -> Path:
     stored = look(address)
     if stored is not None and not stored.manifest and not stored.beside:
         stored = None if artefact else _one_folder(address, stored)
-    with storage_errors(copy), alone(copy.parent / _LOCK):
+    with storage_errors(copy), only_one(copy.parent / _LOCK, copy, patience=math.inf):
         if stored is None:
             _forget(copy)
         elif not _held(copy, stored):
@@ -171,18 +171,6 @@ def _one_folder(address: Address, stored: Stored) -> Stored:
         found, do = f"artefacts under it, as {folder}", f"give one of them, as {address.under(folder)}"
         raise bad_input(str(address), wanted="one artefact, or a folder of files", found=found, do=do)
     return stored
-
-
-@contextmanager
-def alone(place: Path) -> Iterator[None]:
-    """Hold a lock, waiting for it."""
-    with open(place, "a", encoding="utf-8", newline="\n") as file:
-        while True:
-            with holding(file.fileno()) as got:
-                if got is not False:
-                    yield
-                    return
-            time.sleep(_WAIT)
 
 
 def _manifest_of(copy: Path, *, beside: bool) -> Path:
@@ -276,9 +264,14 @@ def _read_all(address: Address, remotes: Sequence[_Remote], folder: Path, total:
         with store_errors(address):
             return _read_range(address, handles, remote, start, folder / remote.name)
 
-    with step(f"bringing {address}", total >> 20, unit="MiB") as bar, ThreadPoolExecutor(THREADS) as pool:
+    several_at_once(f"bringing {address}", total, fetch, ranges)
+
+
+def several_at_once(description: str, total: int, move: Callable[[Item], int], items: Iterable[Item]) -> None:
+    """Call ``move`` of each item in ``THREADS`` threads, and show the progress of its bytes; the first error ends what has not begun."""
+    with step(description, total >> 20, unit="MiB") as bar, ThreadPoolExecutor(THREADS) as pool:
         try:
-            for size in pool.map(fetch, ranges):
+            for size in pool.map(move, items):
                 bar.advance(size >> 20)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)

@@ -7,16 +7,16 @@ upload left is kept by the next one of the same content, and removed by one of o
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
 from positionbias.core.errors import InputError, OutputExistsError, StorageError, bad_input
-from positionbias.core.progress import step
+from positionbias.core.only_one import only_one
 from positionbias.core.seal import BLOCK, MANIFEST, FileSeal, damaged
-from positionbias.core.store_copies import THREADS, Stored, alone, content_name, look, sizes_under
+from positionbias.core.store_copies import Stored, content_name, look, several_at_once, sizes_under
 from positionbias.core.stores import GO_ON, Address, copy_of, opened, store_errors
 
 __all__ = ["refuse_stored", "send"]
@@ -72,7 +72,8 @@ def send(address: Address, made: Path, manifest: Path, *, overwrite: bool) -> No
         _send_plain(address, made, former)
         return
     # two commands at once that send to one address from here would each take the other's files for remains
-    with alone(copy_of(address).parent / f"{_SENDING}.lock"):
+    copy = copy_of(address)
+    with only_one(copy.parent / f"{_SENDING}.lock", copy, patience=math.inf):
         _send_artefact(address, made, manifest.read_bytes(), manifest.name, overwrite=overwrite)
 
 
@@ -116,13 +117,7 @@ def _send_files(address: Address, base: str, made: Path, files: Mapping[str, Fil
         return files[name].bytes
 
     total = sum(files[name].bytes for name in missing)
-    with step(f"sending {address}", total >> 20, unit="MiB") as bar, ThreadPoolExecutor(THREADS) as pool:
-        try:
-            for size in pool.map(put, missing):
-                bar.advance(size >> 20)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    several_at_once(f"sending {address}", total, put, missing)
     there = sizes_under(address, base)
     for name, seal in files.items():
         if there.get(name) != seal.bytes:
