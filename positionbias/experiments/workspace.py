@@ -231,9 +231,8 @@ class Workspace(Artefacts):
         place = self.folder / "models" / f"{model.name}-{str(remedy).replace(':', '-')}"
 
         def make() -> None:
-            base = load_checkpoint(model)
             found = self._manifest(place, "checkpoint", "debias-model", settings, {"model": model})
-            save_remedied(place, base, remedy, replace(found, name=f"{base.name}, {remedy}"), overwrite=True)
+            save_remedied(place, load_checkpoint(model), remedy, found, overwrite=True)
 
         settings: JsonObject = {"remedy": str(remedy)}
         if (plan := self._plans.get(model)) is not None:

@@ -215,8 +215,10 @@ class _Remedy:
     remedy: str
 
 
-def save_remedied(path: Path, base: Checkpoint, remedy: Remedy, manifest: Manifest, *, overwrite: bool = False) -> None:
-    """Write a model with a remedy, whole or not at all; the model itself is copied into it.
+def save_remedied(path: Path, base: Checkpoint, remedy: Remedy, manifest: Manifest, *, overwrite: bool = False) -> str:
+    """Write a model with a remedy, whole or not at all, and return its name; the model itself is copied into it.
+
+    ``manifest`` needs neither name nor settings.
 
     Raises:
         InputError: the model is not in files.
@@ -230,7 +232,9 @@ def save_remedied(path: Path, base: Checkpoint, remedy: Remedy, manifest: Manife
         copy_model(source, partial)
         write_json(partial / REMEDY, {"remedy": str(remedy)})
         content = {**manifest.content, "checksum": remedied_checksum(base.manifest.checksum, remedy)}
-        write_manifest(partial / MANIFEST, replace(manifest, content=content))
+        named = replace(manifest, name=f"{base.name}, {remedy}", settings={"remedy": str(remedy)}, content=content)
+        write_manifest(partial / MANIFEST, named)
+    return named.name
 
 
 def _load_remedied(folder: Path, kind: str | None) -> Checkpoint:

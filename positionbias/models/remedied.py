@@ -20,7 +20,7 @@ from torch import Tensor
 
 from positionbias.core.json_text import JsonObject
 from positionbias.models.protocols import UNKNOWN_ROOM, AnyRanker, SingleVector, TokenReader, token_reader
-from positionbias.models.remedies import Remedy, rotations
+from positionbias.models.remedies import Remedy
 
 __all__ = ["MODEL", "REMEDY", "Remedied", "RemediedEncoder", "copy_model", "remedied", "remedied_checksum", "trained_folder"]
 
@@ -68,7 +68,7 @@ class Remedied:
     @property
     def reader(self) -> TokenReader | None:
         """What counts the tokens of a passage that the model reads: each rotation is as long as the passage; of parts it is unknown."""
-        return token_reader(self.base) if rotates(self.remedy) else None
+        return token_reader(self.base) if self.remedy.rotates else None
 
     def to(self, device: torch.device) -> Self:
         """Move the model."""
@@ -148,11 +148,6 @@ class RemediedEncoder:
     def _scaled(self, vectors: Tensor) -> Tensor:
         vectors = vectors.float()
         return F.normalize(vectors, dim=-1) if self.base.vector_similarity == "cosine" else vectors
-
-
-def rotates(remedy: Remedy) -> bool:
-    """Return True if a remedy's variants are rotations."""
-    return remedy.variants("one two") == rotations("one two", remedy.number)
 
 
 def remedied(base: AnyRanker, remedy: Remedy, shape: JsonObject) -> Remedied | RemediedEncoder:

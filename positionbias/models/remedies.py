@@ -102,6 +102,11 @@ class Remedy:
         """True if the variants' scores are pooled by their maximum, false if by their mean."""
         return REMEDIES[self.name].maximum
 
+    @property
+    def rotates(self) -> bool:
+        """True if the variants are rotations, each as long as the passage; false if they are parts of it."""
+        return REMEDIES[self.name].variants is rotations
+
     def variants(self, text: str) -> Sequence[str]:
         """Return the text's variants, ``number`` of them."""
         return REMEDIES[self.name].variants(text, self.number)

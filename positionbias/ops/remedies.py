@@ -68,17 +68,15 @@ def debias_model(
 
     wanted, place = Remedy.of(remedy), output_place(out)
     base = load_checkpoint(model_place(model), kind)
-    name = f"{base.name}, {wanted}"
     manifest = Manifest(
         kind="checkpoint",
-        name=name,
+        name="",
         command="debias-model",
-        settings={"remedy": str(wanted)},
         inputs=(input_ref("model", base.path, base.manifest.checksum, artefact=place),),
         licence=base.manifest.licence,
         versions=package_versions("torch"),
     )
-    save_remedied(place, base, wanted, manifest, overwrite=overwrite)
+    name = save_remedied(place, base, wanted, manifest, overwrite=overwrite)
     hint(
         f"written to {pasted(place)}; next: posbias audit COLLECTION --candidates RUN --model {pasted(base.path)} --model {pasted(place)}"
     )

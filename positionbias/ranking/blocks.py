@@ -26,7 +26,7 @@ from positionbias.ranking.query_blocks import BLOCK_PAIRS, Pairs, query_blocks
 from positionbias.ranking.score import score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored
 
-__all__ = ["MOST_AGAIN", "BlockScorer", "QueryBlock", "blocks_of", "cut_queries", "encoded_again", "keep_scores"]
+__all__ = ["MOST_AGAIN", "BlockScorer", "QueryBlock", "blocks_of", "cut_queries", "encoded_again", "keep_scores", "pairs_in"]
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
@@ -52,6 +52,11 @@ def cut_queries(pairs: Pairs, model: AnyRanker, most: int | None = None) -> list
             size *= 2
             blocks = list(query_blocks(pairs, size))
     return blocks
+
+
+def pairs_in(pairs: Pairs, cut: Iterable[Sequence[str]]) -> list[int]:
+    """Return the number of pairs of each block of queries."""
+    return [sum(len(pairs.numbers(query_id)) for query_id in query_ids) for query_ids in cut]
 
 
 def encoded_again(pairs: Pairs, blocks: Iterable[Sequence[str]]) -> float:

@@ -22,7 +22,7 @@ from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.protocols import AnyRanker, encodes_alone, known_room
-from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_queries, keep_scores
+from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_queries, keep_scores, pairs_in
 from positionbias.ranking.config import Elsewhere, RankingConfig, Reranking, Spread
 from positionbias.ranking.score import check_passages, int8_agreement, known_queries, score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored
@@ -117,7 +117,7 @@ def rescore_by_blocks(
     texts = known_queries(candidates, queries)
     cut = cut_queries(candidates, checkpoint.model)
     blocks = blocks_of(candidates, cut, texts, collection if carried else None)
-    sizes = [sum(len(candidates.numbers(query_id)) for query_id in query_ids) for query_ids in cut]
+    sizes = pairs_in(candidates, cut)
     elsewhere = Elsewhere.of(spread.loading, checkpoint) if spread else None
     resumed, began = folder is not None and folder.exists(), time.perf_counter()
     with step(description, candidates.pairs, unit="pairs") as bar:

@@ -28,7 +28,7 @@ from positionbias.core.shard_work import resumable_folder
 from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, write_teacher_scores
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.agreement import ListAgreement
-from positionbias.ranking.blocks import BlockScorer, QueryBlock, blocks_of, cut_queries
+from positionbias.ranking.blocks import BlockScorer, QueryBlock, blocks_of, cut_queries, pairs_in
 from positionbias.ranking.config import Elsewhere, RankingConfig, Spread, TaughtPassages
 from positionbias.ranking.query_blocks import Pairs
 from positionbias.ranking.score import check_passages, int8_agreement, known_queries
@@ -74,7 +74,7 @@ def teach(
     asked = _of_candidates(collection, passages, out) if passages.trainset is None else _of_trainset(collection, passages, out)
     config, name = config or RankingConfig(), name or model.name
     cut = cut_queries(asked.pairs, model.model, passages.block_pairs)
-    sizes = [sum(len(asked.pairs.numbers(query_id)) for query_id in query_ids) for query_ids in cut]
+    sizes = pairs_in(asked.pairs, cut)
     precision = str(config.dtype(model.model.device)).removeprefix("torch.")
     manifest = Manifest(
         KIND,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -66,6 +67,11 @@ class Batch:
     def __len__(self) -> int:
         return 0 if self.idle else len(self.groups)
 
+    def by_group(self, change: Callable[[Tensor], Tensor]) -> dict[str, Any]:
+        """Return ``change`` of the tensors with a row a group, by their fields' names; without those that are None."""
+        held = {"there": self.there, "teacher": self.teacher, "weights": self.weights}
+        return {name: change(tensor) for name, tensor in held.items() if tensor is not None}
+
 
 def batches(
     model: Ranker,
@@ -95,10 +101,8 @@ def batches(
 
 def pinned(batch: Batch) -> Batch:
     """Return the batch with its tensors in pinned memory, from which a GPU copies while the host goes on."""
-    held = {
-        name: tensor.pin_memory() for name in ("there", "teacher", "weights") if (tensor := getattr(batch, name)) is not None
-    }
-    return replace(batch, inputs={name: tensor.pin_memory() for name, tensor in batch.inputs.items()}, **held)
+    inputs = {name: tensor.pin_memory() for name, tensor in batch.inputs.items()}
+    return replace(batch, inputs=inputs, **batch.by_group(Tensor.pin_memory))
 
 
 def _cut(

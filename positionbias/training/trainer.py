@@ -119,11 +119,8 @@ class Trainer:
         inputs = {name: tensor.to(device, non_blocking=True) for name, tensor in part.inputs.items()}
         with self.devices.autocast():
             student = self.scorer(**inputs).float().view(-1, len(part.queries)).t()
-        there, teacher, weights = (
-            None if held is None else held.to(device, non_blocking=True) for held in (part.there, part.teacher, part.weights)
-        )
         as_read, turned = student.chunk(2, dim=1) if part.turned else (student, None)
-        return Scored(as_read, there, teacher, turned, weights)
+        return Scored(as_read, turned=turned, **part.by_group(lambda held: held.to(device, non_blocking=True)))
 
     def _update(self) -> None:
         devices, scaler = self.devices, self.devices.scaler
@@ -200,12 +197,7 @@ class Trainer:
             queries = [part.queries[i] for i in longest[:size]]
             rows = [start + i for start in range(0, len(part.passages), count) for i in longest[:size]]
             inputs = self.model.inputs(queries, [part.passages[i] for i in rows])
-            held = {
-                name: tensor[longest[:size]]
-                for name in ("there", "teacher", "weights")
-                if (tensor := getattr(part, name)) is not None
-            }
-            smaller = replace(part, queries=queries, inputs=inputs, **held)
+            smaller = replace(part, queries=queries, inputs=inputs, **part.by_group(lambda held: held[longest[:size]]))
             group_losses(self._scores(smaller), self.config).mean().backward()
 
         self.model.zero_grad()

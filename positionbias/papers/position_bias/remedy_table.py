@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import decimal
+from positionbias.models.remedies import Remedy
 from positionbias.papers.position_bias import AT_INFERENCE, MOVED, NO_REMEDY, REMEDIES
 from positionbias.papers.position_bias.findings import difference_of, together
 from positionbias.papers.position_bias.trainings import TrainingRow, row_notes, training_rows
@@ -18,6 +19,7 @@ from positionbias.results.result import Result
 from positionbias.results.select import distinct, model_name, of_type
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["remedied", "remedy_caption", "remedy_figure", "remedy_table", "shows_remedies"]
@@ -47,8 +49,10 @@ def _measure(results: Sequence[Result]) -> str:
 
 def _times_read(variant: str) -> int:
     """Return how often a passage is read at inference, its parts together as once."""
-    name, _, number = variant.removesuffix(AT_INFERENCE).partition(":")
-    return int(number) if number and name.startswith("rotate") else 1
+    if not variant.endswith(AT_INFERENCE):
+        return 1
+    remedy = Remedy.of(variant.removesuffix(AT_INFERENCE))
+    return remedy.number if remedy.rotates else 1
 
 
 def remedy_table(results: Sequence[Result]) -> Table:
@@ -130,17 +134,17 @@ def remedy_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     return figure
 
 
-def _point(axes: object, row: TrainingRow, measure: str, index: int) -> None:
+def _point(axes: Axes, row: TrainingRow, measure: str, index: int) -> None:
     (x, across), (y, along) = row.mean(MOVED, "original"), row.mean(measure, "original")
     if x is None or y is None:
         return
     colour = colour_of(index)
     if across is not None:
-        axes.plot([across.low, across.high], [y, y], color=colour, linewidth=1.2)  # type: ignore[attr-defined]
+        axes.plot([across.low, across.high], [y, y], color=colour, linewidth=1.2)
     if along is not None:
-        axes.plot([x, x], [along.low, along.high], color=colour, linewidth=1.2)  # type: ignore[attr-defined]
+        axes.plot([x, x], [along.low, along.high], color=colour, linewidth=1.2)
     marker = MARKERS[index % len(MARKERS)]
-    axes.plot([x], [y], color=colour, marker=marker, markersize=6, linestyle="none", label=row.facts.variant)  # type: ignore[attr-defined]
+    axes.plot([x], [y], color=colour, marker=marker, markersize=6, linestyle="none", label=row.facts.variant)
 
 
 def remedy_caption(results: Sequence[Result]) -> str:
