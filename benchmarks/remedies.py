@@ -77,7 +77,9 @@ def main() -> None:
     for name in given.campaigns:
         folder = given.folder / name
         place, settings = CAMPAIGNS[name](folder, given)
-        print(run_remedies(Collection(place), settings, Workspace(folder / "study", print, engine=Engine(workers=given.workers))))
+        print(
+            run_remedies(Collection(place), settings, Workspace(folder / "study", print, engine=Engine(workers=given.workers)))
+        )
 
 
 if __name__ == "__main__":

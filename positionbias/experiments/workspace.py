@@ -52,7 +52,7 @@ from positionbias.experiments.sample import drawn_queries
 from positionbias.experiments.systems import Subject
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_remedied
-from positionbias.models.remedies import Remedy
+from positionbias.models.remedies import AnyRemedy
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from positionbias.probe.settings import ProbeSettings
@@ -226,7 +226,7 @@ class Workspace(Artefacts):
         by = ModelWork(plan, counted, passages=min(pairs, len(counted)), pairs=pairs)
         return Work(f"pairs re-ranked by {plan.named}", pairs, by)
 
-    def remedied(self, model: Path, remedy: Remedy) -> Path:
+    def remedied(self, model: Path, remedy: AnyRemedy) -> Path:
         """Return the model with a remedy at inference."""
         place = self.folder / "models" / f"{model.name}-{str(remedy).replace(':', '-')}"
 

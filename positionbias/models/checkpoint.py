@@ -37,7 +37,7 @@ from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
 from positionbias.models.protocols import AnyRanker, Ranker
 from positionbias.models.remedied import MODEL, REMEDY, copy_model, remedied, remedied_checksum
-from positionbias.models.remedies import Remedy
+from positionbias.models.remedies import AnyRemedy, read_remedy
 from positionbias.models.tensors import FACTS, FIX
 from positionbias.models.user_code import is_code_name, load_user_code, user_model
 
@@ -215,19 +215,21 @@ class _Remedy:
     remedy: str
 
 
-def save_remedied(path: Path, base: Checkpoint, remedy: Remedy, manifest: Manifest, *, overwrite: bool = False) -> str:
+def save_remedied(path: Path, base: Checkpoint, remedy: AnyRemedy, manifest: Manifest, *, overwrite: bool = False) -> str:
     """Write a model with a remedy, whole or not at all, and return its name; the model itself is copied into it.
 
     ``manifest`` needs neither name nor settings.
 
     Raises:
         InputError: the model is not in files.
+        SettingError: the remedy is not for this model.
         OutputExistsError: something stands at ``path`` and ``overwrite`` is false.
     """
     source = Path(base.path)
     if not source.is_dir():
         wanted, do = "a model in files", "give its folder, or its name on the Hub"
         raise bad_input(base.path, wanted=wanted, found="an endpoint, or a user's own code", do=do)
+    remedied(base.model, remedy, {})  # refuses models that it is not for
     with atomic_folder(path, overwrite=overwrite) as partial:
         copy_model(source, partial)
         write_json(partial / REMEDY, {"remedy": str(remedy)})
@@ -241,7 +243,7 @@ def _load_remedied(folder: Path, kind: str | None) -> Checkpoint:
     manifest = read_manifest(folder, kind=KIND)
     told = read_as(_Remedy, read_json(folder / REMEDY, what="a remedy"), folder / REMEDY, do=FIX)
     try:
-        remedy = Remedy.of(told.remedy)
+        remedy = read_remedy(told.remedy)
     except SettingError as error:
         raise bad_input(folder / REMEDY, wanted="a remedy as rotate:4", found=repr(told.remedy), do=FIX) from error
     base = load_checkpoint(folder / MODEL, kind)

@@ -16,13 +16,26 @@ from typing import Any, ClassVar, Self
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
+from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
+from positionbias.models.bert_dot import BertDot
+from positionbias.models.calibration import calibrating, pooling_of, use_calibration
 from positionbias.models.protocols import UNKNOWN_ROOM, AnyRanker, SingleVector, TokenReader, token_reader
-from positionbias.models.remedies import Remedy
+from positionbias.models.remedies import AnyRemedy, Calibration, Remedy
 
-__all__ = ["MODEL", "REMEDY", "Remedied", "RemediedEncoder", "copy_model", "remedied", "remedied_checksum", "trained_folder"]
+__all__ = [
+    "MODEL",
+    "REMEDY",
+    "CalibratedEncoder",
+    "Remedied",
+    "RemediedEncoder",
+    "copy_model",
+    "remedied",
+    "remedied_checksum",
+    "trained_folder",
+]
 
 REMEDY, MODEL = "remedy.json", "model"
 _KIND = "remedied"
@@ -33,7 +46,6 @@ class _Shape:
     """What scores depend on beside the model's files."""
 
     remedy: str
-    number: int
     model: JsonObject
 
 
@@ -44,7 +56,7 @@ class Remedied:
 
     def __init__(self, base: AnyRanker, remedy: Remedy, shape: JsonObject) -> None:
         self.base, self.remedy = base, remedy
-        self.config = _Shape(remedy.name, remedy.number, shape)
+        self.config = _Shape(str(remedy), shape)
 
     @property
     def device(self) -> torch.device:
@@ -86,19 +98,13 @@ class _Variants:
         return sum(map(len, self.rows))
 
 
-class RemediedEncoder:
-    """A ``SingleVector`` whose passage vector is the mean of those of the passage's variants.
-
-    Its product with a query's vector is the mean of the products, so the remedy costs nothing at search. Where ``base`` compares by
-    cosine, vectors are first scaled to length 1.
-    """
+class _OverEncoder:
+    """A ``SingleVector`` over another; queries are encoded as by that."""
 
     kind: ClassVar[str] = _KIND
-    vector_similarity: ClassVar[str] = "dot"
 
-    def __init__(self, base: SingleVector, remedy: Remedy, shape: JsonObject) -> None:
-        self.base, self.remedy = base, remedy
-        self.config = _Shape(remedy.name, remedy.number, shape)
+    def __init__(self, base: SingleVector, remedy: AnyRemedy, shape: JsonObject) -> None:
+        self.base, self.config = base, _Shape(str(remedy), shape)
 
     @property
     def device(self) -> torch.device:
@@ -115,14 +121,28 @@ class RemediedEncoder:
         """The width of a vector."""
         return self.base.dimension
 
+    def read_queries(self, texts: Sequence[str]) -> Sequence[Any]:
+        """Read queries as the model does."""
+        return self.base.read_queries(texts)
+
+
+class RemediedEncoder(_OverEncoder):
+    """A ``SingleVector`` whose passage vector is the mean of those of the passage's variants.
+
+    Its product with a query's vector is the mean of the products, so the remedy costs nothing at search. Where ``base`` compares by
+    cosine, vectors are first scaled to length 1.
+    """
+
+    vector_similarity: ClassVar[str] = "dot"
+
+    def __init__(self, base: SingleVector, remedy: Remedy, shape: JsonObject) -> None:
+        super().__init__(base, remedy, shape)
+        self.remedy = remedy
+
     @property
     def room(self) -> int:
         """The maximum of tokens read of all variants together."""
         return UNKNOWN_ROOM if self.base.room == UNKNOWN_ROOM else self.base.room * self.remedy.number
-
-    def read_queries(self, texts: Sequence[str]) -> Sequence[Any]:
-        """Read queries as the model does."""
-        return self.base.read_queries(texts)
 
     def read_passages(self, texts: Sequence[str]) -> list[_Variants]:
         """Read each passage's variants."""
@@ -150,11 +170,63 @@ class RemediedEncoder:
         return F.normalize(vectors, dim=-1) if self.base.vector_similarity == "cosine" else vectors
 
 
-def remedied(base: AnyRanker, remedy: Remedy, shape: JsonObject) -> Remedied | RemediedEncoder:
+class CalibratedEncoder(_OverEncoder):
+    """A ``SingleVector`` that reads passages with evened-out attention (``models.calibration``).
+
+    Raises:
+        SettingError: the model pools states otherwise than by the first, the last or the mean, or its attention cannot be exchanged.
+    """
+
+    def __init__(self, base: SingleVector, remedy: Calibration, shape: JsonObject) -> None:
+        super().__init__(base, remedy, shape)
+        inner = getattr(base, "_model", base)  # a library's encoder holds its model
+        pooling = base.config.pooling if isinstance(base, BertDot) else pooling_of(inner)
+        if pooling is None or not isinstance(inner, nn.Module):
+            wanted = "a model that pools by the first token, the last, or the mean"
+            raise SettingError(f"--remedy {remedy}: wanted {wanted}; found another; give rotate:4")
+        use_calibration(inner, remedy, pooling)
+
+    @property
+    def vector_similarity(self) -> str:
+        """The model's similarity."""
+        return self.base.vector_similarity
+
+    @property
+    def room(self) -> int:
+        """The maximum of tokens read of a passage."""
+        return self.base.room
+
+    def read_passages(self, texts: Sequence[str]) -> Sequence[Any]:
+        """Read passages as the model does."""
+        return self.base.read_passages(texts)
+
+    def encode_queries(self, queries: Sequence[Any]) -> tuple[Tensor, Tensor]:
+        """Encode queries as the model does."""
+        return self.base.encode_queries(queries)
+
+    def encode_passages(self, passages: Sequence[Any]) -> tuple[Tensor, Tensor]:
+        """Encode passages, with attention evened out."""
+        with calibrating():
+            return self.base.encode_passages(passages)
+
+    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+        """Compare as the model does."""
+        return self.base.interact(query, query_mask, passage, passage_mask)
+
+
+def remedied(base: AnyRanker, remedy: AnyRemedy, shape: JsonObject) -> Remedied | RemediedEncoder | CalibratedEncoder:
     """Return a model with a remedy; ``shape`` is its ``models.checkpoint.shape_of``.
 
     A model with one vector a text keeps that form where scores are pooled by their mean, so that it can search a collection.
+
+    Raises:
+        SettingError: attention of a model that has not one vector a text, or as ``CalibratedEncoder``.
     """
+    if isinstance(remedy, Calibration):
+        if not isinstance(base, SingleVector):
+            wanted, do = "a model with one vector a text", "give rotate:4"
+            raise SettingError(f"--remedy {remedy}: wanted {wanted}; found a {base.kind}; {do}")
+        return CalibratedEncoder(base, remedy, shape)
     if isinstance(base, SingleVector) and base.vector_similarity in ("cosine", "dot") and not remedy.maximum:
         return RemediedEncoder(base, remedy, shape)
     return Remedied(base, remedy, shape)
@@ -170,6 +242,6 @@ def trained_folder(folder: Path) -> Path:
     return folder / MODEL if (folder / REMEDY).is_file() else folder
 
 
-def remedied_checksum(model: str, remedy: Remedy) -> str:
+def remedied_checksum(model: str, remedy: AnyRemedy) -> str:
     """Return the checksum of a model of this checksum with a remedy."""
     return hashlib.sha256(f"{model} {remedy}".encode()).hexdigest()

@@ -1,9 +1,10 @@
-"""Remedies for position bias at inference, without training: a passage is read in several variants, whose scores are pooled.
+"""Remedies for position bias at inference, without training: a passage is read in several variants, whose scores are pooled, or with other attention.
 
 rotate          the mean over k rotations, at k evenly spaced words; the first is the passage itself
 rotate-max      the maximum over them
 segments        the mean over the k equal parts of the passage, each read alone
 segments-max    the maximum over them, as MaxP of Dai and Callan (2019) over a document's windows
+calibrate       attention to a passage evened out over its parts (``models.calibration``), of models with one vector a text
 
 Our decisions: rotations are spread evenly instead of drawn, so that k of them put each word at k evenly spread places, and the same
 passage always gets the same score. A passage of fewer than k words has some variants more than once.
@@ -14,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 from positionbias.core.errors import SettingError
 from positionbias.positions.rotate import rotate_at
 from positionbias.text.words import USUAL_WORDS, word_spans
 
-__all__ = ["MOST_VARIANTS", "REMEDIES", "Remedy", "rotations", "segments"]
+__all__ = ["MOST_VARIANTS", "REMEDIES", "AnyRemedy", "Calibration", "Remedy", "read_remedy", "rotations", "segments"]
 
 MOST_VARIANTS = 64
 
@@ -81,21 +83,13 @@ class Remedy:
                 f"found {self.name}:{self.number}; give for example rotate:4"
             )
 
-    @staticmethod
-    def of(told: str, others: Sequence[str] = ()) -> Remedy:
-        """Read a remedy, as ``str`` writes it: "rotate:4". ``others`` are what else could have been given, for the error.
-
-        Raises:
-            SettingError: it is none.
-        """
-        name, _, number = told.partition(":")
-        if not (number.isascii() and number.isdigit() and len(number) <= 3):
-            wanted = f"NAME:K with a name of {', '.join(REMEDIES)}" + (f", or one of {', '.join(others)}" if others else "")
-            raise SettingError(f"--remedy: wanted {wanted}; found {told!r}; give for example rotate:4")
-        return Remedy(name, int(number))
-
     def __str__(self) -> str:
         return f"{self.name}:{self.number}"
+
+    @property
+    def times(self) -> int:
+        """How often a passage is read, its parts together as once."""
+        return self.number if self.rotates else 1
 
     @property
     def maximum(self) -> bool:
@@ -110,3 +104,58 @@ class Remedy:
     def variants(self, text: str) -> Sequence[str]:
         """Return the text's variants, ``number`` of them."""
         return REMEDIES[self.name].variants(text, self.number)
+
+
+_CALIBRATE = "calibrate"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Attention evened out over baskets of tokens: by how much, tokens a basket, and the share of the layers, the last of them.
+
+    Raises:
+        SettingError: a strength or share outside 0 to 1, 0 itself among them, or a basket without a token.
+    """
+
+    strength: float
+    basket: int = 128
+    layers: float = 0.5
+
+    times: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        if not (0 < self.strength <= 1 and self.basket >= 1 and 0 < self.layers <= 1):
+            raise SettingError(f"--remedy: wanted {_FORM}; found {self}; give for example {_CALIBRATE}:0.5")
+
+    def __str__(self) -> str:
+        return f"{_CALIBRATE}:{self.strength:g}:{self.basket}:{self.layers:g}"
+
+    def first_layer(self, layers: int) -> int:
+        """Return the first of so many layers whose attention is evened out; there is at least one."""
+        return min(layers - 1, layers - round(layers * self.layers))
+
+
+_FORM = f"{_CALIBRATE}:STRENGTH[:BASKET[:LAYERS]] with a strength and a share of layers above 0, to 1, and tokens a basket"
+AnyRemedy = Remedy | Calibration
+
+
+def read_remedy(told: str, others: Sequence[str] = ()) -> AnyRemedy:
+    """Read a remedy, as ``str`` writes it: "rotate:4", "calibrate:0.5:128:0.5". ``others`` are what else could have been given, for the error.
+
+    Raises:
+        SettingError: it is none.
+    """
+    name, _, numbers = told.partition(":")
+    if name == _CALIBRATE:
+        try:
+            strength, basket, layers, *more = [*numbers.split(":"), *("128", "0.5")[numbers.count(":") :]]
+            if not more and numbers.isascii() and basket.isdigit():
+                return Calibration(float(strength), int(basket), float(layers))
+        except ValueError:
+            pass
+        raise SettingError(f"--remedy: wanted {_FORM}; found {told!r}; give for example {_CALIBRATE}:0.5")
+    if not (numbers.isascii() and numbers.isdigit() and len(numbers) <= 3):
+        wanted = f"NAME:K with a name of {', '.join(REMEDIES)}, or {_CALIBRATE}:STRENGTH"
+        wanted += f", or one of {', '.join(others)}" if others else ""
+        raise SettingError(f"--remedy: wanted {wanted}; found {told!r}; give for example rotate:4")
+    return Remedy(name, int(numbers))

@@ -29,7 +29,8 @@ def debias_model(
         str,
         Setting(
             "The remedy that is built in, as NAME:K. rotate: the mean over a passage's scores in K evenly spaced rotations; rotate-max: their maximum; segments: "
-            "the mean over K equal parts of it, each read alone; segments-max: their maximum.",
+            "the mean over K equal parts of it, each read alone; segments-max: their maximum. Or calibrate:STRENGTH[:BASKET[:LAYERS]]: attention to a passage evened out "
+            "over baskets of 128 tokens in the last half of the layers, for models with one vector a text.",
             metavar="REMEDY",
         ),
     ],
@@ -37,9 +38,10 @@ def debias_model(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Written:
-    """Give a model a remedy for position bias that needs no training: it reads each passage in several variants, and pools their scores.
+    """Give a model a remedy for position bias that needs no training: it reads each passage in several variants, and pools their scores, or
+    evens out its attention.
 
-    Wherever a model is wanted, the new one can be given. It takes about K times as long to read passages; a model with one vector a
+    Wherever a model is wanted, the new one can be given. With variants it takes about K times as long to read passages; a model with one vector a
     text still has one where the mean is taken, so that a search takes no longer. Whether it is less biased, and what that costs in quality,
     an audit of both tells. Measure it by a manipulation that the remedy did not use: a mean over rotations hardly changes by rotation, whatever
     else is wrong with it.
@@ -51,7 +53,7 @@ def debias_model(
         The new model, a folder, and a result, whose value is the number of variants.
 
     Raises:
-        SettingError: no such remedy.
+        SettingError: no such remedy, or none for this model.
         InputError: no such model, or one that is not in files: an endpoint, or a user's own code.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
@@ -62,11 +64,11 @@ def debias_model(
     """
     from positionbias.core.manifest import Manifest, input_ref, package_versions
     from positionbias.models.checkpoint import load_checkpoint, save_remedied
-    from positionbias.models.remedies import Remedy
+    from positionbias.models.remedies import Remedy, read_remedy
     from positionbias.results.artefacts import REMEDIED, RemedyFigures
     from positionbias.results.result import Result
 
-    wanted, place = Remedy.of(remedy), output_place(out)
+    wanted, place = read_remedy(remedy), output_place(out)
     base = load_checkpoint(model_place(model), kind)
     manifest = Manifest(
         kind="checkpoint",
@@ -80,5 +82,6 @@ def debias_model(
     hint(
         f"written to {pasted(place)}; next: posbias audit COLLECTION --candidates RUN --model {pasted(base.path)} --model {pasted(place)}"
     )
-    figures = RemedyFigures(variants=wanted.number, maximum=wanted.maximum)
-    return Written(place, [Result(REMEDIED, "", "", name, None, float(wanted.number), None, wanted.number, figures)])
+    variants, maximum = (wanted.number, wanted.maximum) if isinstance(wanted, Remedy) else (1, False)
+    figures = RemedyFigures(variants=variants, maximum=maximum)
+    return Written(place, [Result(REMEDIED, "", "", name, None, float(variants), None, variants, figures)])

@@ -83,7 +83,12 @@ def encoder_text(results: Sequence[Result]) -> str:
 
 def remedy_text(results: Sequence[Result]) -> str:
     """Name models with a remedy, and what it does."""
-    return "\n".join(
-        f"{result.system}: each passage is read in {figures.variants} variants, and scored by their {'maximum' if figures.maximum else 'mean'}"
-        for result, figures in of_type(results, RemedyFigures)
+    return "\n".join(f"{result.system}: {_remedy(figures)}" for result, figures in of_type(results, RemedyFigures))
+
+
+def _remedy(figures: RemedyFigures) -> str:
+    if figures.variants == 1:
+        return "attention to the parts of a passage is evened out"
+    return (
+        f"each passage is read in {figures.variants} variants, and scored by their {'maximum' if figures.maximum else 'mean'}"
     )

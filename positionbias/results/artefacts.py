@@ -71,7 +71,7 @@ class NewEncoderFigures(Figures, frozen=True, kw_only=True):
 
 
 class RemedyFigures(Figures, frozen=True, kw_only=True):
-    """A model with a remedy at inference: the variants of a passage that it reads, and how their scores are pooled."""
+    """A model with a remedy at inference: the variants of a passage that it reads, and how their scores are pooled; one variant: other attention."""
 
     MEASURES = (REMEDIED,)
 

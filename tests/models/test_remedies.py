@@ -22,7 +22,7 @@ from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.identity import weights_checksum
 from positionbias.models.protocols import SingleVector, VariantScorer
 from positionbias.models.remedied import remedied
-from positionbias.models.remedies import Remedy, rotations, segments
+from positionbias.models.remedies import Remedy, read_remedy, rotations, segments
 from positionbias.ranking.pairs import score_pairs
 from positionbias.ranking.rerank import rescore
 
@@ -50,12 +50,12 @@ def test_segments_hold_every_character_once() -> None:
 )
 def test_no_remedy(told: str) -> None:
     with pytest.raises(SettingError, match="--remedy: wanted NAME:K"):
-        Remedy.of(told)
+        read_remedy(told)
 
 
 def test_a_remedy_as_text() -> None:
-    assert str(Remedy.of("segments-max:3")) == "segments-max:3"
-    assert Remedy.of("rotate:4") == Remedy("rotate", 4)
+    assert str(read_remedy("segments-max:3")) == "segments-max:3"
+    assert read_remedy("rotate:4") == Remedy("rotate", 4)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_scores_are_those_of_the_variants_pooled(
     base = load_checkpoint(tk).model
     for query_id in given:
         ids = given[query_id].passage_ids
-        texts = [Remedy.of(told).variants(text) for text in collection.texts(ids)]
+        texts = [read_remedy(told).variants(text) for text in collection.texts(ids)]
         scores = score_pairs(base, [(queries[query_id], variant) for own in texts for variant in own])  # type: ignore[arg-type]
         wanted = dict(zip(ids, POOLS[told](scores.reshape(len(ids), -1).astype(np.float64)).tolist(), strict=True))
         assert dict(zip(found[query_id].passage_ids, found[query_id].scores, strict=True)) == pytest.approx(wanted, abs=2e-5)

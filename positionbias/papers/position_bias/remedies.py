@@ -116,7 +116,7 @@ def _wanted(passages: Passages, once: Path, runs: Mapping[str, Path], settings: 
                 of = _TRAINED[name]
                 text = once if of.rotated else passages.original
                 yield Wanted(replace(facts, variant=name), _name(model, name, seed), text, of.change(plan))
-            for remedy in settings.at_inference:
+            for remedy in settings.at_inference(model.kind):
                 yield none._replace(facts=replace(facts, variant=f"{remedy}{AT_INFERENCE}"), remedy=remedy)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import decimal
-from positionbias.models.remedies import Remedy
+from positionbias.models.remedies import read_remedy
 from positionbias.papers.position_bias import AT_INFERENCE, MOVED, NO_REMEDY, REMEDIES
 from positionbias.papers.position_bias.findings import difference_of, together
 from positionbias.papers.position_bias.trainings import TrainingRow, row_notes, training_rows
@@ -51,8 +51,7 @@ def _times_read(variant: str) -> int:
     """Return how often a passage is read at inference, its parts together as once."""
     if not variant.endswith(AT_INFERENCE):
         return 1
-    remedy = Remedy.of(variant.removesuffix(AT_INFERENCE))
-    return remedy.number if remedy.rotates else 1
+    return read_remedy(variant.removesuffix(AT_INFERENCE)).times
 
 
 def remedy_table(results: Sequence[Result]) -> Table:

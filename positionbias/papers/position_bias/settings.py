@@ -25,7 +25,7 @@ from positionbias.core.settings import (
 from positionbias.experiments.model_options import CANDIDATES, DRAWS, SEEDS
 from positionbias.experiments.model_settings import ModelSettings, with_assignments
 from positionbias.firststage.settings import Bm25Settings
-from positionbias.models.remedies import Remedy
+from positionbias.models.remedies import AnyRemedy, Calibration, read_remedy
 from positionbias.models.shapes import POSITIONS, Positions
 from positionbias.papers import StudyCommand
 from positionbias.papers.position_bias import IN_TRAINING, OF_TK
@@ -230,20 +230,21 @@ class RemedySettings(PositionBiasSettings):
             raise SettingError(
                 "--only, --rotate-at-reading: wanted --remedy, which says what is trained; found one of them; leave it out"
             )
-        _ = self.at_inference  # refuse unknown names before the study begins
+        for kind in {model.kind for model in self.models}:
+            self.at_inference(kind)  # refuse unknown names before the study begins
 
     def in_training(self, kind: str) -> tuple[str, ...]:
         """Return the remedies in training of a kind of model; those in the model's positions are of tk alone."""
         return tuple(name for name in IN_TRAINING if name in self.remedies and (kind == "tk" or name not in OF_TK))
 
-    @property
-    def at_inference(self) -> tuple[Remedy, ...]:
-        """Return the remedies at inference.
+    def at_inference(self, kind: str) -> tuple[AnyRemedy, ...]:
+        """Return the remedies at inference of a kind of model; other attention is of models with one vector a text.
 
         Raises:
             SettingError: a name is neither one of these nor one in training.
         """
-        return tuple(Remedy.of(name, IN_TRAINING) for name in self.remedies if name not in IN_TRAINING)
+        found = [read_remedy(name, IN_TRAINING) for name in self.remedies if name not in IN_TRAINING]
+        return tuple(one for one in found if kind == "bert_dot" or not isinstance(one, Calibration))
 
     @property
     def audit(self) -> AuditSettings:

@@ -23,7 +23,7 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.systems import Subject, SystemRuns, subject_of
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.kinds import has_term_vectors
-from positionbias.models.remedies import Remedy
+from positionbias.models.remedies import AnyRemedy
 from positionbias.models.shapes import TKConfig
 from positionbias.papers.position_bias.measured import Measured, measure_study
 from positionbias.papers.position_bias.settings import TRAIN, PositionBiasSettings, RemedySettings
@@ -151,7 +151,7 @@ class Wanted(NamedTuple):
     name: str
     collection: Path
     plan: TrainPlan
-    remedy: Remedy | None = None
+    remedy: AnyRemedy | None = None
 
 
 class _Tested(NamedTuple):
