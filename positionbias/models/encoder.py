@@ -23,6 +23,7 @@ from positionbias.models.encoder_template import longest_first, read_template
 from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.inference import inference_form
 from positionbias.models.linear import use_fast_linears
+from positionbias.models.offset import position_offset
 from positionbias.models.protocols import Tokens
 from positionbias.models.tensors import none_of, weight_errors
 
@@ -81,6 +82,11 @@ class Encoder(nn.Module):
             return None
         return limit if start is None else limit - start - 1
 
+    @property
+    def absolute(self) -> bool:
+        """True if the encoder has a table of absolute positions."""
+        return getattr(getattr(self.backbone, "embeddings", None), "position_embeddings", None) is not None
+
     def most_tokens(self, named: int | None) -> int:
         """Return the smaller of the encoder's positions and the named length, or the tokenizer's limit if none is named."""
         limits = [limit for limit in (named or self.tokenizer.model_max_length, self.positions) if limit is not None]
@@ -131,7 +137,7 @@ class Encoder(nn.Module):
     def cls(self, **inputs: Tensor) -> Tensor:
         """Return the last layer's state of the first token, ``(n, dim)``, computed for it alone where that is exact."""
         form = inference_form(self.backbone)
-        return cls_states(self.backbone, inputs) if form is None else form.cls_of(inputs)
+        return cls_states(self.backbone, self._placed(inputs)) if form is None else form.cls_of(inputs)
 
     def logits(self, **inputs: Tensor) -> Tensor:
         """Return the logits of the model's own head, ``(n, labels)``."""
@@ -144,7 +150,17 @@ class Encoder(nn.Module):
 
     def padded_hidden(self, **inputs: Tensor) -> Tensor:
         """Return what ``last_hidden`` does, and of tokens outside the mask what they see of those within."""
-        return self.backbone(**inputs).last_hidden_state
+        return self.backbone(**self._placed(inputs)).last_hidden_state
+
+    def _placed(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return inputs with their positions, where they do not begin at 0 (``models.offset``)."""
+        if not (offset := position_offset()):
+            return inputs
+        numbers, table = inputs["input_ids"], self.backbone.embeddings.position_embeddings
+        room = self.positions - numbers.shape[1] if self.positions is not None else offset
+        first = 0 if table.padding_idx is None else table.padding_idx + 1
+        places = torch.arange(numbers.shape[1], device=numbers.device) + first + min(offset, room)
+        return {**inputs, "position_ids": places.expand_as(numbers)}
 
     # -- keeping ------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from positionbias.models.attention import RelativePositions, attend
 from positionbias.models.kernels import KernelPooling, cosine_matrix
 from positionbias.models.linear import FastLinear
+from positionbias.models.offset import position_offset
 from positionbias.models.protocols import Tokens
 from positionbias.models.shapes import TKConfig
 from positionbias.models.tk_pack import Pack, Workspace
@@ -101,7 +102,7 @@ class TK(WordModel):
 
     def passage_vectors(self, numbers: Tensor) -> Tensor:
         """Contextualise passage terms: ``(batch, passage_len) → (batch, passage_len, dim)``; positions start at 500."""
-        return self._contextualize(numbers, self.config.passage_start)
+        return self._contextualize(numbers, self.config.passage_start + position_offset())
 
     def _contextualize(self, numbers: Tensor, start: int) -> Tensor:
         if self._packs(numbers) and not torch.is_grad_enabled():
@@ -113,10 +114,17 @@ class TK(WordModel):
         key_mask = mask | ~mask.any(dim=1, keepdim=True)  # an empty text attends to padding: finite, and masked later
         context = embedded
         if self.positions is not None:
-            context = embedded + self.positions[start : start + numbers.shape[1]]
+            context = embedded + self._places(start, numbers.shape[1])
         for layer in self.layers:
             context = layer(context, key_mask)
         return self.gate * embedded + (1 - self.gate) * context.to(embedded.dtype)
+
+    def _places(self, first: int, count: int) -> Tensor:
+        """Return the encodings of positions ``(count, dim)``; offsets in training may go beyond those kept."""
+        assert self.positions is not None
+        if first + count <= len(self.positions):
+            return self.positions[first : first + count]
+        return sinusoid_positions(first + count, self.dimension)[first:].to(self.positions)
 
     # -- packed, on a CPU ---------------------------------------------------------------------------
 
@@ -132,7 +140,7 @@ class TK(WordModel):
         if self.positions is None:
             positions = weight.new_zeros(sum(count for _, count in places), self.dimension)
         else:
-            positions = torch.cat([self.positions[first : first + count] for first, count in places]).to(weight.dtype)
+            positions = torch.cat([self._places(first, count) for first, count in places]).to(weight.dtype)
         precision = torch.bfloat16 if torch.is_autocast_enabled("cpu") else weight.dtype
         epsilon = self._stack()[0].norm_attention.eps
         return Setting(positions, config.heads, config.head_size, precision, epsilon, self._spaces)
@@ -150,7 +158,7 @@ class TK(WordModel):
         pack = Pack.of((queries, 0), (passages, queries.shape[1]))
         asked = torch.arange(len(passages)) % max(1, len(queries))
         pairs = [(query, len(queries) + number) for number, query in enumerate(asked.tolist())]
-        setting = self._setting((0, queries.shape[1]), (self.config.passage_start, passages.shape[1]))
+        setting = self._setting((0, queries.shape[1]), (self.config.passage_start + position_offset(), passages.shape[1]))
         shape = (len(passages), queries.shape[1], passages.shape[1])
         found = cosines(pack, pairs, shape, self._parameters_of(pack), setting)
         with torch.autocast("cpu", enabled=False):

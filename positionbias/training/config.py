@@ -81,6 +81,8 @@ class TrainConfig:
 
     ``consistency`` adds, with this weight, the mean squared difference between a passage's score and that of its rotation, drawn anew at each read.
 
+    ``offset_positions`` N shifts the positions of each batch by 0 to N, drawn evenly (``models.offset``).
+
     ``dropout`` false turns off an encoder's dropout (TK has none): on a CPU, drawing it can take as long as the rest of a step.
 
     ``bucket`` batches at a time are sorted by length before they are cut, to save padding; 1 keeps the epoch's order.
@@ -123,6 +125,12 @@ class TrainConfig:
         0.0,
         "Weight of the mean squared difference between the scores of a passage and of a rotation of it, added to the loss; 0: none.",
         least=0,
+    )
+    offset_positions: int = setting(
+        0,
+        "Most positions by which the passages of a batch are shifted, drawn anew for each; 0: none. Of tk and encoders with absolute positions.",
+        least=0,
+        metavar="N",
     )
     max_steps: int = setting(100_000, "Most steps.", least=1)
     epochs: int | None = setting(
@@ -199,9 +207,9 @@ class TrainConfig:
     def deciding(self) -> JsonObject:
         """Return the settings that decide the outcome, which a manifest records and a resumed training must repeat.
 
-        ``least_depth``, ``validation_queries`` and ``consistency`` are recorded only where given, so that older trainings stay the same.
+        ``least_depth``, ``validation_queries``, ``consistency`` and ``offset_positions`` are recorded only where given, so that older trainings stay the same.
         """
-        later = {"least_depth": 1, "validation_queries": None, "consistency": 0.0}
+        later = {"least_depth": 1, "validation_queries": None, "consistency": 0.0, "offset_positions": 0}
         left_out = (*_MEANS, *(name for name, value in later.items() if getattr(self, name) == value))
         record = {**asdict(self), "precision": settled_precision(self.precision)}
         return {name: value for name, value in record.items() if name not in left_out}

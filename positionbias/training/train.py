@@ -17,6 +17,7 @@ from positionbias.core.run import Run, read_run
 from positionbias.core.splitter import USUAL_WORDS, remark_other_splitter
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from positionbias.models.kinds import begins_with, has_term_vectors
+from positionbias.models.offset import check_offsets
 from positionbias.models.torch_threads import torch_threads
 from positionbias.positions.propensity import PlaceWeighting, place_weights
 from positionbias.positions.rotate import Rotation
@@ -98,6 +99,8 @@ def _train(
         weights=None if weighed is None else weighed.weights,
     )
     model, counted = build_model(collection, plan)
+    if plan.training.offset_positions:
+        check_offsets(model)
     before()
     if weighed is not None and devices.main:
         say(weighed.told())

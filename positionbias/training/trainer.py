@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.seeds import key64
+from positionbias.core.seeds import below, key64
+from positionbias.models.offset import read_from
 from positionbias.models.protocols import Ranker
 from positionbias.training.batches import Batch
 from positionbias.training.config import LOSSES, TrainConfig
@@ -117,7 +118,8 @@ class Trainer:
             )
         device = self.devices.device
         inputs = {name: tensor.to(device, non_blocking=True) for name, tensor in part.inputs.items()}
-        with self.devices.autocast():
+        offset = below(self.config.offset_positions + 1, self.config.seed, "position offset", part.epoch, part.number)
+        with self.devices.autocast(), read_from(offset):
             student = self.scorer(**inputs).float().view(-1, len(part.queries)).t()
         as_read, turned = student.chunk(2, dim=1) if part.turned else (student, None)
         return Scored(as_read, turned=turned, **part.by_group(lambda held: held.to(device, non_blocking=True)))

@@ -40,6 +40,7 @@ IN_TRAINING = (  # remedies in data, loss and model
     "shuffled at reading",
     "weighed by place",
     "consistent under rotation",
+    "random offsets",
     "no positions",
     "relative positions",
 )

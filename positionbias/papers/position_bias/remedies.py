@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from positionbias.core.collection import Collection
 from positionbias.core.formatting import percent
@@ -23,6 +24,7 @@ from positionbias.experiments.systems import Subject, system_name
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.shapes import Positions, TKConfig
 from positionbias.papers.position_bias import AT_INFERENCE, IN_TRAINING, MOVED, NO_REMEDY, REMEDIES
+from positionbias.papers.position_bias.dominance import dominated
 from positionbias.papers.position_bias.findings import baselines, difference_of, idle_trainings, relative_of, together
 from positionbias.papers.position_bias.measured import Measured, found_first, measure_models
 from positionbias.papers.position_bias.settings import TRAIN, RemedySettings
@@ -39,6 +41,7 @@ from positionbias.training.plan import TrainPlan
 __all__ = ["run_remedies"]
 
 CONSISTENCY = 0.1  # of --consistency [decision]
+OFFSET = 200  # of --offset-positions, about the longest passages that these models read [decision]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ _TRAINED: Mapping[str, _Trained] = dict(
             _Trained(lambda plan: replace(plan, shuffle=SentenceShuffle(seed=_seed(plan)))),
             _Trained(lambda plan: replace(plan, weigh_places=PlaceWeights())),
             _Trained(lambda plan: replace(plan, training=replace(plan.training, consistency=CONSISTENCY))),
+            _Trained(lambda plan: replace(plan, training=replace(plan.training, offset_positions=OFFSET))),
             _Trained(_positions("none")),
             _Trained(_positions("relative")),
         ),
@@ -98,7 +102,7 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
         notes=(
             *NOTES,
             f"The remedies share everything else. Passages for the remedy “{IN_TRAINING[0]}” are rotated by a draw of their own, which no test has.",
-            f"Consistency has the weight {CONSISTENCY:g}; weights of places are at most {PlaceWeights().most:g}; neither was tuned.",
+            f"Consistency has the weight {CONSISTENCY:g}; weights of places are at most {PlaceWeights().most:g}; offsets are at most {OFFSET}; none was tuned.",
         ),
         seed=settings.seed,
     )
@@ -141,7 +145,7 @@ def measure_remedies(measured: Measured, settings: RemedySettings) -> list[Resul
     _, spoken = idle_trainings([*results, *compared])
     repeated = [r for r in spoken if isinstance(r.payload, PerQuery) or any(r is one for one in compared)]
     found = [*results, *compared, *over_seeds(repeated, clusters, settings.seed)]
-    return found_first(found, lambda measure: remedy_findings(found, measure), settings.seed)
+    return found_first(found, lambda measure: remedy_findings(found, measure, clusters), settings.seed)
 
 
 def _of_moved(result: Result, effects: QueryEffects, subject: Subject, clusters: Mapping[str, str]) -> Result | None:
@@ -213,8 +217,10 @@ def over_seeds(results: Sequence[Result], clusters: Mapping[str, str], seed: int
     return over_trainings(results, clusters=clusters, seed=seed, find=compared_values(results))
 
 
-def remedy_findings(results: Sequence[Result], measure: str) -> list[Finding]:
-    """Say of each remedy what it does to bias and to quality, or that the data do not decide."""
+def remedy_findings(
+    results: Sequence[Result], measure: str, clusters: Mapping[str, str] = MappingProxyType({})
+) -> list[Finding]:
+    """Say of each remedy what it does to bias and to quality, or that the data do not decide, and which are dominated."""
     idle, spoken = idle_trainings(results)
     found = {
         of: together(spoken, of, REMEDIES, lambda result, comparison: (result.facts.model, result.facts.variant))
@@ -244,7 +250,8 @@ def remedy_findings(results: Sequence[Result], measure: str) -> list[Finding]:
             (True, False): "less bias and more quality",
         }.get((sides[0], sides[1]), "no remedy here: the bias does not fall")
         sentences.append(Finding(f"{text}: {meaning}.", None if sides[1] is None else not sides[1]))
-    return [*idle, *sentences, _advice(found[measure], found[MOVED], measure), *baselines(results, measure)]
+    worse = dominated(spoken, measure, compared_values(spoken), clusters)
+    return [*idle, *sentences, *worse, _advice(found[measure], found[MOVED], measure), *baselines(results, measure)]
 
 
 def _advice(quality: Mapping, bias: Mapping, measure: str) -> Finding:

@@ -14,7 +14,14 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias import IN_TRAINING, MOVED, NO_REMEDY, OF_TK
-from positionbias.papers.position_bias.remedies import compared_with_none, over_seeds, remedy_findings, run_remedies
+from positionbias.papers.position_bias.dominance import dominated
+from positionbias.papers.position_bias.remedies import (
+    compared_values,
+    compared_with_none,
+    over_seeds,
+    remedy_findings,
+    run_remedies,
+)
 from positionbias.papers.position_bias.remedy_table import remedy_figure, remedy_table, shows_remedies
 from positionbias.papers.position_bias.settings import RemedySettings
 from positionbias.report.html import report_tables, write_report
@@ -74,7 +81,7 @@ def test_its_page_has_the_picture_and_the_table(finished: Path, tmp_path: Path) 
     assert "Remedies: quality and bias" in text
     assert "rotate:2 at inference" in text
     tables = report_tables(load_studies([finished]))
-    assert len(tables["remedies"].rows) == 10
+    assert len(tables["remedies"].rows) == 11
     assert "architecture" not in tables  # which compares shapes
 
 
@@ -157,6 +164,50 @@ def test_advice_names_what_is_shown_alone() -> None:
     results = made(spread(0.8, 2), spread(-0.1, 3))
     (advice,) = [f for f in remedy_findings(results, "nDCG@10") if f.text.startswith("Remedies that lower")]
     assert "tk with rotate:4 at inference" in advice.text
+
+
+def of_many(means: dict[str, tuple[float, float]], seeds: Sequence[int] = (1, 2, 3)) -> list[Result]:
+    """Systems by remedy with these means of quality and of moved sentences."""
+    noise = np.random.default_rng(1).normal(0, 0.05, (9, len(QUERIES)))
+    return [
+        of_system(variant, measure, (mean + noise[(seed + number) % 9]).tolist(), seed)
+        for seed in seeds
+        for number, (variant, both) in enumerate(means.items())
+        for measure, mean in zip(("nDCG@10", MOVED), both, strict=True)
+    ]
+
+
+def worse(results: list[Result]) -> Finding:
+    (found,) = dominated(results, "nDCG@10", compared_values(results), {})
+    return found
+
+
+def test_dominated_is_what_is_worse_in_both() -> None:
+    found = worse(of_many({NO_REMEDY: (0.8, -2.0), "rotated once": (0.9, 0.5), "random offsets": (0.7, 0.1)}))
+    assert found.holds
+    assert "bias: no remedy by rotated once (6 comparisons of tk, corrected together)" in found.text
+    found = worse(of_many({NO_REMEDY: (0.8, -2.0), "rotated once": (0.7, 0.5)}))
+    assert found.holds is None
+    assert "no remedy is shown to be dominated" in found.text
+
+
+def test_two_trainings_decide_no_dominance() -> None:
+    found = worse(of_many({NO_REMEDY: (0.8, -2.0), "rotated once": (0.9, 0.5)}, (1, 2)))
+    assert "do not decide: two trainings have no intervals" in found.text
+
+
+def test_remedies_that_do_nothing_are_dominated_at_most_in_one_of_twenty_studies() -> None:
+    draws = np.random.default_rng(7)
+    alarms = 0
+    for _ in range(60):
+        results = [
+            of_system(variant, measure, (mean + draws.normal(0, 0.02) + draws.normal(0, 0.1, len(QUERIES))).tolist(), seed)
+            for variant in (NO_REMEDY, "rotated once", "random offsets", "no positions")
+            for seed in (1, 2, 3)
+            for measure, mean in (("nDCG@10", 0.8), (MOVED, -1.0))
+        ]
+        alarms += worse(results).holds is True
+    assert alarms <= 6  # 3 expected at most: 5 % of 60
 
 
 def test_table_and_figure() -> None:
