@@ -15,6 +15,7 @@ import numpy as np
 
 from positionbias.core.errors import SettingError
 from positionbias.core.progress import step
+from positionbias.core.shard_work import MapShards
 from positionbias.core.similarity import cosines
 from positionbias.leakage.lexical import Rarity, TermIndex, TextTerms, read_terms
 from positionbias.leakage.nearest import Encode, encoded, encoded_blocks, nearest
@@ -85,8 +86,11 @@ def find_pairs(
     texts: Sequence[FieldText],
     settings: FindSettings | None = None,
     encode: Encode | None = None,
+    map_shards: MapShards = map,
 ) -> Found:
     """Find the pairs of each source with the texts of the test queries; the semantic detector needs ``encode``.
+
+    ``map_shards`` is an engine's, which encodes blocks of training queries.
 
     Memory holds the test queries' texts, their nearest neighbours, the pairs found, and term counts. The training queries are streamed
     once to count terms, once for each detector, and once more for the texts of those found.
@@ -102,7 +106,7 @@ def find_pairs(
         raise SettingError(
             "--encoder: wanted an encoder for the semantic detector; found none; give one, or --detector lexical"
         )
-    search = _Search(texts, settings, None if settings.detector == "lexical" else encode, _rarity(sources, texts))
+    search = _Search(texts, settings, None if settings.detector == "lexical" else encode, _rarity(sources, texts), map_shards)
     found = [search.source(source) for source in sources]
     return Found(
         [pair for part in found for pair in part.pairs],
@@ -142,8 +146,10 @@ Key = tuple[int, int]  # a training query's number in its source, a test text's 
 class _Search:
     """The test side of the search, built once for all sources."""
 
-    def __init__(self, texts: Sequence[FieldText], settings: FindSettings, encode: Encode | None, rarity: Rarity) -> None:
-        self.texts, self.settings, self.encode = texts, settings, encode
+    def __init__(
+        self, texts: Sequence[FieldText], settings: FindSettings, encode: Encode | None, rarity: Rarity, map_shards: MapShards
+    ) -> None:
+        self.texts, self.settings, self.encode, self.map_shards = texts, settings, encode, map_shards
         self.index = TermIndex([text.text for text in texts], settings.lexical, rarity)
         self.vectors = None if encode is None else encoded([text.text for text in texts], encode)
 
@@ -154,7 +160,7 @@ class _Search:
         if self.encode is not None and self.vectors is not None:
             reading = _Pass(source, "encoding")
             wanted = replace(self.settings.nearest, floor=self.settings.floor)
-            near = nearest(self.vectors, encoded_blocks(reading, self.encode), wanted)
+            near = nearest(self.vectors, encoded_blocks(reading, self.encode, self.map_shards), wanted)
             for place, rank in np.argwhere(near.numbers >= 0).tolist():
                 key = int(near.numbers[place, rank]), place
                 by[key], cosine[key] = [SEMANTIC], float(near.scores[place, rank])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -15,7 +16,9 @@ from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.screen import wrapped
 from positionbias.core.settings import Panel, Setting, refuse_idle, setting
+from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import FIELDS, Detector, FindSettings, LexicalSettings, NearestSettings
+from positionbias.ops.model_workers import model_workers
 from positionbias.ops.outcome import Measurements, Printed, Read, refuse_outputs
 from positionbias.ops.query_encoder import Encoder, Semantic, say_kept
 
@@ -36,6 +39,7 @@ __all__ = ["Cleaned", "CountedPairs", "FoundPairs", "SearchedTexts", "clean_leak
 
 # options of one detector alone
 _SEMANTIC = tuple(one.of.flag(one.name) for kind in (NearestSettings, Encoder) for one in settings_parameters(kind, ""))
+_ENGINE = tuple(one.of.flag(one.name) for one in settings_parameters(Engine, ""))
 _LEXICAL = tuple(one.of.flag(one.name) for one in settings_parameters(LexicalSettings, ""))
 
 
@@ -92,6 +96,7 @@ def find_leakage(
     texts: SearchedTexts = SearchedTexts(),
     settings: FindSettings = FindSettings(),
     encoder: Encoder = Encoder(),
+    engine: Engine = Engine(),
     truth: Annotated[
         Place | None,
         Setting(
@@ -142,7 +147,7 @@ def find_leakage(
     from positionbias.leakage.surest import surest
 
     if settings.detector == "lexical":
-        refuse_idle(_SEMANTIC, wanted="--detector semantic or both, which it is for", found="--detector lexical")
+        refuse_idle((*_SEMANTIC, *_ENGINE), wanted="--detector semantic or both, which it is for", found="--detector lexical")
     if settings.detector == "semantic":
         refuse_idle(_LEXICAL, wanted="--detector lexical or both, which it is for", found="--detector semantic")
     refuse_outputs(out, overwrite=overwrite)
@@ -157,7 +162,9 @@ def find_leakage(
         read.append(Read.file("variants", input_place(texts.variants)))
     semantic = _semantic(encoder, settings.nearest.floor) if settings.detector != "lexical" else None
     settings = _at_threshold(settings, semantic)
-    found = find_pairs([item.source() for item in training], tests.texts, settings, semantic.vectors if semantic else None)
+    sides, vectors = [item.source() for item in training], semantic.vectors if semantic else None
+    with model_workers(engine, encoder.loading, semantic.model) if semantic else nullcontext() as spread:
+        found = find_pairs(sides, tests.texts, settings, vectors, spread.map_shards if spread else map)
     if semantic:
         say_kept(semantic.vectors)
         read.append(semantic.read())

@@ -6,15 +6,17 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from positionbias.core.places import model_place, pasted
+from positionbias.core.places import pasted
 from positionbias.core.progress import say
 from positionbias.core.settings import Panel, check_settings, declared_setting, setting, settings_of
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Read
-from positionbias.ranking.config import DEVICES, PRECISIONS, Precision, RankingConfig, pick_device
+from positionbias.ranking.config import DEVICES, PRECISIONS, Computing, Loading, Precision, RankingConfig
 
 if TYPE_CHECKING:
+    from positionbias.dense.single_vectors import EncoderElsewhere
     from positionbias.leakage.kept_vectors import KeptVectors
+    from positionbias.leakage.nearest import Encode
     from positionbias.models.checkpoint import Checkpoint
 
 __all__ = ["ENCODER", "Encoder", "Semantic", "say_kept"]
@@ -43,6 +45,16 @@ class Encoder:
     def __post_init__(self) -> None:
         check_settings(self)
 
+    @property
+    def config(self) -> RankingConfig:
+        """The precision and size of batches."""
+        return RankingConfig(self.batch_tokens, self.precision)
+
+    @property
+    def loading(self) -> Loading:
+        """How the model is loaded, in any process."""
+        return Computing(self.device, self.config).loading(self.encoder or ENCODER, self.kind)
+
     def open(self) -> tuple[Checkpoint, KeptVectors]:
         """Return the model on its device, and its vectors of queries, which are kept for the next command.
 
@@ -50,18 +62,20 @@ class Encoder:
             InputError: no such model.
             SettingError: one that gives a text no single vector, or a GPU that is not there.
         """
-        from positionbias.dense.single_vectors import SingleVectors
+        from positionbias.core.per_process import PerProcess
+        from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
         from positionbias.leakage.kept_vectors import KeptVectors
-        from positionbias.models.checkpoint import load_checkpoint, shape_of
+        from positionbias.models.checkpoint import shape_of
+        from positionbias.ranking.config import Elsewhere
 
-        device, config = pick_device(self.device), RankingConfig(self.batch_tokens, self.precision)
-        checkpoint = load_checkpoint(model_place(self.encoder or ENCODER), self.kind)
-        config.check(checkpoint.model, device)
-        checkpoint.model.to(device)
+        config, loading = self.config, self.loading
+        checkpoint = loading()
+        device = checkpoint.model.device
         read_as = {**shape_of(checkpoint.model), "checksum": checkpoint.manifest.checksum}
         read_as |= {"device": device.type, "precision": str(config.dtype(device))}
         encode = SingleVectors(checkpoint, config, flag="--encoder").queries
-        return checkpoint, KeptVectors(encode, json.dumps(read_as, sort_keys=True, default=str))
+        others = _Queries(EncoderElsewhere(Elsewhere.of(loading, checkpoint), config))
+        return checkpoint, KeptVectors(PerProcess(others, encode), json.dumps(read_as, sort_keys=True, default=str))
 
     def semantic(self, threshold: float | None) -> Semantic:
         """Return the encoder with the threshold that was given, or else with its own.
@@ -78,6 +92,16 @@ class Encoder:
         known = known_threshold(name, checksum) if threshold is None else None
         rests_on = known.told() if known else f"cosine from {chosen:g} ({model.name}), as given: precision unknown"
         return Semantic(model, vectors, chosen, rests_on)
+
+
+@dataclass(frozen=True, slots=True)
+class _Queries:
+    """How another process encodes queries."""
+
+    encoder: EncoderElsewhere
+
+    def __call__(self) -> Encode:
+        return self.encoder().queries
 
 
 @dataclass(frozen=True, slots=True)
