@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from positionbias.core.run import Run as Run
     from positionbias.ops import *
     from positionbias.ops.artefacts import load as load
+    from positionbias.models.permuted import permuted as permuted
     from positionbias.ops.audit import Audit as Audit, audit_model as audit_model
     from positionbias.positions.rotate import Rotate as Rotate, rotate as rotate
     from positionbias.results.result import Result as Result
@@ -42,6 +43,7 @@ _MODULES = {
     "Run": "core.run",
     "audit_model": "ops.audit",
     "load": "ops.artefacts",
+    "permuted": "models.permuted",
     "rotate": "positions.rotate",
     **{function: f"ops.{module}" for module, function, _ in ops.COMMANDS.values() if function},
 }

@@ -65,6 +65,7 @@ PUBLIC = [
     "make_report",
     "mats",
     "merge",
+    "permuted",
     "place",
     "plan",
     "pool_coverage",
