@@ -370,7 +370,8 @@ def clean_leakage(
     """
     from positionbias.core.collection import find_collection
     from positionbias.core.manifest import input_ref
-    from positionbias.corpora.without import LeftOut, without
+    from positionbias.corpora.left_out import LeftOut, Removed
+    from positionbias.corpora.without import without
     from positionbias.leakage.leaks import removed_figures
 
     if (against is None) == (counted.pairs is None):
@@ -393,7 +394,8 @@ def clean_leakage(
         found, settings, read = _leaks_against(opened, split, against, detector or "both", encoder, counted)
     why = f"Queries of split {split!r} that near-duplicate test queries were removed; {split}.jsonl in left_out says which and why."
     inputs = [input_ref(item.role, item.path, item.checksum, artefact=place) for item in read]
-    left_out = LeftOut(split, found.reasons, why, "leakage clean", {"split": split, **settings}, inputs)
+    reasons = {Removed(query_id): of for query_id, of in found.reasons.items()}
+    left_out = LeftOut(split, reasons, why, "leakage clean", {"split": split, **settings}, inputs)
     made = without(opened, place, left_out, overwrite=overwrite)
     hint(f"written to {pasted(place)}")
     return Cleaned(made, removed_figures(made.manifest.content_as(dict[str, Json], "left_out"), found))
