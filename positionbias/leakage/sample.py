@@ -61,7 +61,7 @@ def stratified_sample(pairs: Iterable[Pair], settings: SampleSettings) -> tuple[
         InputError: a pair without the score, or none at or above ``above``.
     """
     found = best_by_pair(pairs, settings.score)
-    key = {pair.ids: (key64(settings.seed, PURPOSE, *pair.ids), pair.ids) for pair in found}
+    key = {pair.ids: (key64(settings.seed, PURPOSE, *pair.ids.named), pair.ids) for pair in found}
     width = (1 - settings.above) / settings.strata
     held: list[list[Pair]] = [[] for _ in range(settings.strata)]
     for pair in found:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         review_pairs as review_pairs,
         sample_pairs as sample_pairs,
     )
+    from positionbias.ops.leakage_overlap import overlap_leakage as overlap_leakage
     from positionbias.ops.listing import list_artefacts as list_artefacts
     from positionbias.ops.planning import plan as plan
     from positionbias.ops.pools import (
@@ -101,6 +102,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
     },
     "Leakage": {
         "leakage find": ("leakage", "find_leakage", "Find training queries that near-duplicate test queries."),
+        "leakage overlap": ("leakage_overlap", "overlap_leakage", "Find passages, queries and pairs of test sets in training."),
         "leakage calibrate": (
             "leakage_labels",
             "calibrate_leakage",

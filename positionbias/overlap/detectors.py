@@ -1,0 +1,70 @@
+"""Detectors: functions that prepare the test texts, and return a search of training texts for them.
+
+A detector is a module with a function ``make(tests, settings) -> Search`` and its line in ``MAKERS``; its name stands in ``settings.DETECTORS``.
+``make`` is called once in each process, and ``search(batch)`` for every batch of training texts; both must depend on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+
+import numpy as np
+
+from positionbias.overlap.settings import OverlapSettings
+from positionbias.overlap.shingles import Words, hash_words
+
+__all__ = ["SCORES", "Hits", "Maker", "Search", "Texts", "searches"]
+
+SCORES = ("of_test", "of_train", "jaccard_words", "cosine")  # in this order the scores of a pair decide
+MAKERS = {
+    "exact": ("scan", "exact"),
+    "ngram": ("scan", "ngram"),
+    "short": ("scan", "short"),
+}
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts with their ids, of one side; their words are hashed once for all detectors."""
+
+    ids: Sequence[str]
+    texts: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def words(self) -> Words:
+        """The hashes of the words."""
+        return hash_words(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Pairs found in a batch: the training text's place in it ``(h,)``, the test text's number ``(h,)`` and scores by name ``(h,)`` float64."""
+
+    train: np.ndarray
+    test: np.ndarray
+    scores: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @staticmethod
+    def none() -> Hits:
+        """Return no hits."""
+        return Hits(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+Search = Callable[[Texts], Hits]
+Maker = Callable[[Texts, OverlapSettings], Search]
+
+
+def searches(tests: Texts, settings: OverlapSettings) -> dict[str, Search]:
+    """Return the search of each detector, by name."""
+    found = {}
+    for name in settings.detectors:
+        module, function = MAKERS[name]
+        make: Maker = getattr(import_module(f"positionbias.overlap.{module}"), function)
+        found[name] = make(tests, settings)
+    return found

@@ -1,0 +1,189 @@
+"""Find the overlap of training sets with test sets, and write it as a folder of results and pairs; an interrupted search goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.files import remove, sha256_file
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Manifest
+from positionbias.core.progress import track
+from positionbias.core.shard_work import MapShards, resumable_folder
+from positionbias.overlap.counts import Items, Pairs, overlap_results, summed
+from positionbias.overlap.detectors import Texts
+from positionbias.overlap.found import Found, merged
+from positionbias.overlap.joined import joined
+from positionbias.overlap.lines import FOLDER, file_of, joined_records, records, write_records
+from positionbias.overlap.search import BlockFacts, Part, TestSide, search_blocks, write_tests
+from positionbias.overlap.settings import PAIRS, PASSAGES, QUERIES, OverlapSettings
+from positionbias.overlap.sources import TextSet
+from positionbias.results.overlap import ANY
+from positionbias.results.result import Result, write_results
+
+__all__ = ["find_overlap"]
+
+_WORK = ".work"
+
+
+def find_overlap(
+    out: Path,
+    training: Sequence[TextSet],
+    tests: Sequence[TextSet],
+    settings: OverlapSettings,
+    manifest: Callable[[Sequence[Result]], Manifest],
+    *,
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+) -> list[Result]:
+    """Compare every training text with every test text, unit by unit, and write ``out``.
+
+    Memory: the test texts with their shingles in each process, a block of training texts, and the pairs found.
+
+    Raises:
+        SettingError: two sets of a side with one name.
+        InputError: sets without texts to compare.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
+    """
+    for side, flag in ((training, "TRAIN"), (tests, "--test")):
+        if len({one.name for one in side}) < len(side):
+            raise SettingError(f"{flag}: wanted different names; found {', '.join(one.name for one in side)}; give NAME=PLACE")
+    job: JsonObject = {
+        "command": "leakage overlap",
+        "settings": asdict(settings),
+        "sets": [[one.name, one.checksum] for one in (*training, *tests)],
+    }
+    with resumable_folder(out, job, overwrite=overwrite) as folder:
+        (folder / FOLDER).mkdir(exist_ok=True)
+        work = folder / _WORK
+        work.mkdir(exist_ok=True)
+        results = _Overlap(folder, work, training, tests, settings, map_shards).measured()
+        remove(work)
+        write_results(folder, results, manifest(results))
+    return results
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What was found of passages or queries: the test texts, the pairs, and the blocks' counts by training set."""
+
+    side: TestSide
+    tests: Texts
+    found: Found
+    facts: Sequence[BlockFacts]
+    sources: Sequence[int]
+
+
+class _Overlap:
+    def __init__(
+        self,
+        folder: Path,
+        work: Path,
+        training: Sequence[TextSet],
+        tests: Sequence[TextSet],
+        settings: OverlapSettings,
+        map_shards: MapShards,
+    ) -> None:
+        self.folder, self.work, self.training, self.tests = folder, work, training, tests
+        self.settings, self.map_shards = settings, map_shards
+        self.sources = [one.name for one in training]
+
+    def measured(self) -> list[Result]:
+        """Return all results, and write all pairs."""
+        both = PAIRS in self.settings.units
+        units = {unit: self._searched(unit) for unit in (PASSAGES, QUERIES) if both or unit in self.settings.units}
+        results: list[Result] = []
+        for number in range(len(self.tests)):
+            for unit, found in units.items():
+                if unit in self.settings.units and len(found.tests):
+                    results += self._of_unit(unit, number, found)
+            if both:
+                results += self._of_pairs(number, units[QUERIES], units[PASSAGES])
+        if not results:
+            place = self.tests[0].place
+            raise bad_input(place, wanted="test texts to compare", found="none", do="give another --test, or --unit")
+        return results
+
+    def _searched(self, unit: str) -> _Unit:
+        """Search all training sets for the test texts of a unit."""
+        side = write_tests(self.work / f"{unit}.arrow", self.tests, unit, self.settings)
+        folder, asked = self.work / unit, sha256_file(Path(side.path))  # the order of test texts is in no checksum
+        parts = [
+            Part(number, block, self._same_corpus(unit, one), asked)
+            for number, one in enumerate(self.training)
+            for block in one.blocks(unit)
+        ]
+        done = search_blocks(folder, parts, side, self.map_shards)
+        facts = list(track(done, f"comparing {unit}", len(parts), unit="blocks"))
+        sources = [part.source for part in parts]
+        paths = [folder / f"{number:06}" for number in range(len(parts))]
+        found = merged(paths, sources, len(self.settings.detectors), self.settings.kept)
+        return _Unit(side, side.texts(), found, facts, sources)
+
+    def _same_corpus(self, unit: str, training: TextSet) -> tuple[bool, ...]:
+        return tuple(unit == PASSAGES and training.corpus != "" and training.corpus == test.corpus for test in self.tests)
+
+    def _of_unit(self, unit: str, number: int, of: _Unit) -> Iterator[Result]:
+        """Write the pairs of a test set, and yield its results."""
+        test, (low, high) = self.tests[number], of.side.starts[number : number + 2]
+        mine = (of.found.tests >= low) & (of.found.tests < high) & ~of.found.shared
+        places = np.flatnonzero(mine)
+        lines = records(of.found, places, of.tests, self.sources, self.settings.detectors)
+        write_records(self.folder / file_of(test.name, unit), lines)
+        ids = {text_id: item for item, text_id in enumerate(of.tests.ids[low:high])}
+        if unit == QUERIES:
+            links = [(item, item) for item in range(high - low)]
+        else:
+            names: dict[str, int] = {}
+            links = [(ids[p], names.setdefault(q, len(names))) for q, p in test.links() if p in ids]
+        item_of, query_of = np.array(links, np.int64).reshape(-1, 2).T
+        items = Items(test.name, unit, of.tests.words.counts[low:high], item_of, query_of)
+        pairs = Pairs(of.found.sources[places], of.found.tests[places] - low, of.found.found_by[places])
+        counted, shared = (
+            summed(of.facts, of.sources, number, kind, self.settings.detectors, len(self.training))
+            for kind in ("pairs", "shared")
+        )
+        yield from overlap_results(items, pairs, counted, shared, self.sources, self.settings)
+
+    def _of_pairs(self, number: int, queries: _Unit, passages: _Unit) -> Iterator[Result]:
+        """Join queries and passages, write the pairs, and yield their results."""
+        test, names = self.tests[number], self.settings.detectors
+        q_ids = _numbers(queries, number)
+        p_ids = _numbers(passages, number)
+        links = [(q_ids[q], p_ids[p]) for q, p in test.links() if q in q_ids and p in p_ids]
+        if not links:
+            return
+        exact = names.index("exact") if "exact" in names else None
+        found = joined(queries.found, passages.found, [one.links() for one in self.training], links, exact)
+        lines = joined_records(
+            found,
+            records(queries.found, found.queries, queries.tests, self.sources, names),
+            records(passages.found, found.passages, passages.tests, self.sources, names),
+            names,
+        )
+        write_records(self.folder / file_of(test.name, PAIRS), lines)
+        sources = queries.found.sources[found.queries]
+        all_of = {
+            name: np.bincount(
+                sources[found.found_by.any(axis=1) if name == ANY else found.found_by[:, place]], minlength=len(self.sources)
+            )
+            for place, name in enumerate((*names, ANY))
+        }
+        none = {name: np.zeros(len(self.sources), np.int64) for name in all_of}
+        words = np.maximum(
+            queries.tests.words.counts[[q for q, _ in links]], passages.tests.words.counts[[p for _, p in links]]
+        )
+        items = Items(test.name, PAIRS, words, np.arange(len(links)), np.array([q for q, _ in links]))
+        yield from overlap_results(
+            items, Pairs(sources, found.links, found.found_by), all_of, none, self.sources, self.settings
+        )
+
+
+def _numbers(of: _Unit, number: int) -> dict[str, int]:
+    """Return the numbers of a test set's texts by id."""
+    low, high = of.side.starts[number : number + 2]
+    return {text_id: low + place for place, text_id in enumerate(of.tests.ids[low:high])}

@@ -1,0 +1,72 @@
+"""Settings of overlap: what is compared, by which detectors, and from which score a pair is found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from positionbias.core.settings import Panel, check_once, check_settings, setting
+
+__all__ = ["DETECTORS", "PAIRS", "PASSAGES", "QUERIES", "UNITS", "OverlapSettings"]
+
+PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
+UNITS = (PASSAGES, QUERIES, PAIRS)
+DETECTORS = ("exact", "ngram", "short")  # in the order of tables; each is a line of ``detectors.MAKERS``
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapSettings:
+    """What is compared with what, and when two texts overlap.
+
+    ``n`` and ``containment`` are those of published decontaminated sets: 13 words and a half.
+
+    Raises:
+        SettingError: a setting outside its range, or one given twice.
+    """
+
+    units: Sequence[str] = setting(
+        UNITS,
+        "What to compare; may be given again. Pairs are a query with a relevant passage of it.",
+        flags=("--unit",),
+        choices=UNITS,
+    )
+    detectors: Sequence[str] = setting(
+        DETECTORS,
+        "Exact: the same words. N-gram: shared runs of --words-in-a-row words. Short: shorter runs, for test texts of fewer words than that; may be given again.",
+        flags=("--detector",),
+        choices=DETECTORS,
+    )
+    n: int = setting(13, "Words of a run.", flags=("--ngram",), least=2, most=1_000, panel=Panel.ADVANCED)
+    containment: float = setting(
+        0.5,
+        "Lowest share of one text's runs of words that the other must have.",
+        above=0,
+        most=1,
+        wanted="a share above 0, to 1",
+        panel=Panel.ADVANCED,
+    )
+    short_n: int = setting(
+        5,
+        "Words of a run, for test texts of fewer words than --ngram.",
+        flags=("--short-ngram",),
+        least=1,
+        panel=Panel.ADVANCED,
+    )
+    all_passages: bool = setting(False, "Compare all passages of collections, not only those that judgements name.")
+    relevant_from: int = setting(1, "Lowest grade of a relevant passage in test judgements.", least=1, metavar="GRADE")
+    kept: int = setting(
+        1_000,
+        "Pairs kept of each test text, detector and training set, the best; all are counted.",
+        flags=("--kept-pairs",),
+        least=1,
+        panel=Panel.ADVANCED,
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        check_once({"--unit": self.units, "--detector": self.detectors})
+
+    @property
+    def short(self) -> int:
+        """The words of a run for test texts shorter than ``n`` words."""
+        return min(self.n, self.short_n)
