@@ -43,7 +43,8 @@ from positionbias.models.shapes import (
     TKConfig,
 )
 from positionbias.ops.evaluation import Measuring
-from positionbias.ops.leakage import CountedPairs, SearchedTexts
+from positionbias.ops.leakage import SearchedTexts
+from positionbias.ops.leakage_clean import CountedPairs, Removing
 from positionbias.ops.query_encoder import Encoder
 from positionbias.ops.retrieval import ByVectors
 from positionbias.ops.training import Teacher
@@ -138,6 +139,7 @@ __all__ = [
     "Reading",
     "ReliabilitySettings",
     "RemedySettings",
+    "Removing",
     "Reranking",
     "Retrieval",
     "Rotation",

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["LEFT_OUT", "REMOVABLE", "LeftOut", "Removed", "What", "write_ledger"]
 
@@ -90,10 +91,15 @@ class LeftOut:
 
     @staticmethod
     def _ids(ids: Iterable[str]) -> pa.Array:
+        import pyarrow as pa
+
         return pa.array(list(ids), pa.string())
 
 
 def _among(ids: pa.ChunkedArray | pa.Array, wanted: pa.Array) -> np.ndarray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     found = pc.is_in(ids, value_set=wanted)
     return np.asarray(found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found.to_numpy(), bool)
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from positionbias.ops.encoders import distil_vectors as distil_vectors, make_encoder as make_encoder
     from positionbias.ops.evaluation import ensemble as ensemble, evaluate as evaluate
     from positionbias.ops.imports import *
-    from positionbias.ops.leakage import clean_leakage as clean_leakage, find_leakage as find_leakage
+    from positionbias.ops.leakage import find_leakage as find_leakage
+    from positionbias.ops.leakage_clean import clean_leakage as clean_leakage
     from positionbias.ops.leakage_labels import (
         calibrate_leakage as calibrate_leakage,
         review_pairs as review_pairs,
@@ -110,7 +111,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         ),
         "leakage sample": ("leakage_labels", "sample_pairs", "Draw pairs to label, so that a threshold can be set."),
         "leakage review": ("leakage_labels", "review_pairs", "Show the most similar pairs, and what people said of them."),
-        "leakage clean": ("leakage", "clean_leakage", "Write a collection without the training queries that leak."),
+        "leakage clean": ("leakage_clean", "clean_leakage", "Write a collection or training set without what leaks."),
         "contamination suspect": (
             "contamination",
             "suspect_contamination",

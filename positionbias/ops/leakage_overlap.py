@@ -18,6 +18,7 @@ from positionbias.ops.outcome import Measurements, Read, refuse_outputs
 from positionbias.overlap.settings import OverlapSettings
 
 if TYPE_CHECKING:
+    from positionbias.overlap.sources import TextSet
     from positionbias.results.result import Result
 
 __all__ = ["OverlapFound", "overlap_leakage"]
@@ -88,7 +89,7 @@ def overlap_leakage(
         return OverlapFound(
             results,
             command="leakage overlap",
-            settings=asdict(settings),
+            settings={**asdict(settings), "training": _splits(train), "tests": _splits(test)},
             read=read,
             name=f"Overlap with {', '.join(one.name for one in test)}",
             packages=("numpy", "pyarrow"),
@@ -107,3 +108,8 @@ def overlap_leakage(
         )
     hint(f"pairs written to {pasted(place)}")
     return measured(results)
+
+
+def _splits(sets: Sequence[TextSet]) -> dict[str, str]:
+    """Return the splits of collections by the sets' names, so that a search can be repeated."""
+    return {one.name: str(getattr(one, "split", "")) for one in sets}

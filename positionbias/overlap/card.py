@@ -5,14 +5,14 @@ The card is a dataclass; ``card.json`` is it, ``card.md`` shows it. ``check_card
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from shlex import quote
 
 from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
-from positionbias.core.json_text import Json, JsonObject
+from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import settings_parameters
 from positionbias.core.schema import read_as
 from positionbias.overlap.folder import COMMAND, OverlapFolder, RecordedSet
@@ -35,6 +35,11 @@ class CardSet:
     split: str
     checksum: str
     given: str
+
+    @staticmethod
+    def of(recorded: RecordedSet) -> CardSet:
+        """Return a set that a search recorded."""
+        return CardSet(recorded.name, recorded.split, recorded.checksum, recorded.spec())
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ class Overlap:
 
     training: tuple[CardSet, ...]
     tests: tuple[CardSet, ...]
-    settings: OverlapSettings
+    settings: JsonObject
     command: str
     found: tuple[Found, ...]
 
@@ -114,13 +119,9 @@ def card_of(folders: Sequence[OverlapFolder]) -> Card:
 
 
 def _overlap(folder: OverlapFolder) -> Overlap:
-    sides = [tuple(map(_card_set, side.values())) for side in (folder.training, folder.tests)]
+    sides = [tuple(map(CardSet.of, side.values())) for side in (folder.training, folder.tests)]
     command = command_of(folder.training.values(), folder.tests.values(), folder.settings)
-    return Overlap(sides[0], sides[1], folder.settings, command, tuple(rows_of(folder.results)))
-
-
-def _card_set(of: RecordedSet) -> CardSet:
-    return CardSet(of.name, of.split, of.checksum, of.spec())
+    return Overlap(sides[0], sides[1], asdict(folder.settings), command, tuple(rows_of(folder.results)))
 
 
 def rows_of(results: Sequence[Result]) -> Iterator[Found]:
@@ -130,7 +131,9 @@ def rows_of(results: Sequence[Result]) -> Iterator[Found]:
         yield Found(result.collection, result.system, **{name: getattr(of, name) for name in shared})
 
 
-def command_of(training: Sequence[RecordedSet], tests: Sequence[RecordedSet], settings: OverlapSettings) -> str:
+def command_of(
+    training: Iterable[RecordedSet], tests: Iterable[RecordedSet], settings: OverlapSettings, out: str = "overlap"
+) -> str:
     """Return the command that repeats a search, with every setting that is no default."""
     words = ["posbias", *COMMAND.split(), *(quote(one.spec()) for one in training)]
     for test in tests:
@@ -140,4 +143,4 @@ def command_of(training: Sequence[RecordedSet], tests: Sequence[RecordedSet], se
         for item in value if one.many else (value,):
             if value != one.default and item is not False:
                 words += [one.flag, *([] if item is True else [quote(f"{item}")])]
-    return " ".join([*words, "--out", "overlap"])
+    return " ".join([*words, "--out", quote(out)])

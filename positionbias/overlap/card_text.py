@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from positionbias.core.formatting import MISSING
 from positionbias.overlap.card import Card, CardSet, Found, Overlap
+from positionbias.overlap.folder import settings_from
 from positionbias.overlap.settings import OverlapSettings
 from positionbias.report.markdown import code, escaped, table_lines
 from positionbias.report.table import Column
@@ -35,7 +37,7 @@ def _overlap_lines(overlap: Overlap) -> Iterator[str]:
     yield from [*_sentences(overlap), ""]
     yield from ["### Sets", "", *set_lines(overlap.training, overlap.tests), ""]
     yield from ["### Overlap", "", *found_lines(overlap.found), ""]
-    yield from ["### Detectors", "", *detector_lines(overlap.settings), ""]
+    yield from ["### Detectors", "", *detector_lines(settings_from(overlap.settings, Path("card"))), ""]
     yield from ["### Repeat", "", f"    {overlap.command}"]
 
 
@@ -43,9 +45,7 @@ def _sentences(overlap: Overlap) -> Iterator[str]:
     """Yield what was found by any detector in all training sets, a line for each test set and unit."""
     last = {(row.test, row.unit): row for row in overlap.found if row.detector == ANY}  # that of all sets comes last
     for row in last.values():
-        leaked, count, what = (
-            (row.leaked_queries, row.queries, "queries") if row.queries else (row.leaked, row.items, row.unit)
-        )
+        leaked, count, what = (row.leaked_queries, row.queries, "queries") if row.queries else (row.leaked, row.items, row.unit)
         share = f" ({leaked / count:.1%})" if count else ""
         yield f"- {escaped(row.test)}, {row.unit}: {leaked:,} of {count:,} {what}{share} leak. {_precision_sentence(row)}"
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from positionbias.core.errors import InputError, bad_input
+from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_name, manifest_if_any, read_manifest
 from positionbias.core.places import Place, input_place
 from positionbias.core.seal import AGAIN, verified
@@ -18,7 +19,7 @@ from positionbias.results.overlap import OverlapFigures
 from positionbias.results.result import Result, load_results
 from positionbias.results.select import of_type
 
-__all__ = ["COMMAND", "OverlapFolder", "RecordedSet", "is_overlap"]
+__all__ = ["COMMAND", "OverlapFolder", "RecordedSet", "is_overlap", "settings_from"]
 
 COMMAND = "leakage overlap"
 _TRAINING, _TEST = "training set ", "test set "  # before a set's name, in the roles of inputs
@@ -29,6 +30,19 @@ def is_overlap(place: Place) -> bool:
     path = input_place(place)
     made = manifest_if_any(path) if path.is_dir() else None
     return made is not None and made.command == COMMAND
+
+
+def settings_from(record: JsonObject, place: Path) -> OverlapSettings:
+    """Return settings that were written as JSON.
+
+    Raises:
+        InputError: settings that this version does not know.
+    """
+    lists = {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
+    try:
+        return OverlapSettings(**lists)  # type: ignore[arg-type]  # checked there
+    except (SettingError, TypeError) as error:
+        raise bad_input(place, wanted="settings of posbias leakage overlap", found=str(error), do=AGAIN) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +94,8 @@ class OverlapFolder:
         Raises:
             InputError: settings that this version does not know.
         """
-        from positionbias.core.schema import read_as
-
         own = {name: value for name, value in self.manifest.settings.items() if name not in ("training", "tests")}
-        return read_as(OverlapSettings, own, self.path, do=AGAIN)
+        return settings_from(own, self.path)
 
     @cached_property
     def results(self) -> Sequence[Result]:
@@ -103,24 +115,29 @@ class OverlapFolder:
         """Return the units that there are pairs of, for any of these test sets."""
         return [unit for unit in UNITS if any((self.path / file_of(test, unit)).is_file() for test in tests)]
 
+    def files(self, unit: str, tests: Iterable[str]) -> list[Path]:
+        """Return the files of pairs of a unit with these test sets.
+
+        Raises:
+            InputError: there are no such pairs.
+        """
+        tests = list(tests)
+        if found := [path for test in tests if (path := self.path / file_of(test, unit)).is_file()]:
+            return found
+        do = "give another --unit, or run posbias leakage overlap with this one"
+        raise bad_input(self.path, wanted=f"pairs of {unit}", found=", ".join(self.units(tests)) or "none", do=do)
+
     def pairs(self, unit: str, tests: Iterable[str]) -> Iterator[Pair]:
         """Stream the pairs of a unit with these test sets, verified.
 
         Raises:
-            InputError: no pairs of this unit, or a damaged file.
+            InputError: as ``files``, or a damaged file.
         """
-        tests = list(tests)
-        there = self.units(tests)
-        if unit not in there:
-            do = "give another --unit, or run posbias leakage overlap with this one"
-            raise bad_input(self.path, wanted=f"pairs of {unit}", found=", ".join(there) or "none", do=do)
-        for test in tests:
-            path = self.path / file_of(test, unit)
-            if path.is_file():
-                yield from read_pairs(verified(path))
+        for path in self.files(unit, tests):
+            yield from read_pairs(verified(path))
 
-    def named(self, sets: Mapping[str, RecordedSet], checksum: str, what: str, given: str | None) -> list[str]:
-        """Return the names of the sets that are a collection of this checksum; ``given`` names one whatever its checksum.
+    def named(self, sets: Mapping[str, RecordedSet], checksums: Container[str], what: str, given: str | None) -> list[str]:
+        """Return the names of the sets that are a collection of one of these checksums; ``given`` names one whatever its checksum.
 
         Raises:
             InputError: none of them is.
@@ -129,7 +146,7 @@ class OverlapFolder:
             if given in sets:
                 return [given]
             raise bad_input(self.path, wanted=f"a {what} {given!r}", found=", ".join(sets), do="give one of these to --source")
-        if not (names := [name for name, one in sets.items() if one.checksum == checksum]):
+        if not (names := [name for name, one in sets.items() if one.checksum in checksums]):
             raise InputError(
                 f"{self.path}: wanted the collection among its {what}s; found {', '.join(sets)}, of other content; "
                 "name the one that has its ids with --source"

@@ -9,22 +9,37 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import TYPE_CHECKING, Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import Json, JsonObject
-from positionbias.corpora.left_out import Removed, What
+from positionbias.corpora.left_out import REMOVABLE, Removed, What
 from positionbias.leakage.pairs import Pair
-from positionbias.overlap.settings import PAIRS, PASSAGES, QUERIES
+from positionbias.overlap.settings import DETECTORS, PAIRS, PASSAGES, QUERIES
 
-__all__ = ["COUNTED", "SIDES", "Evidence", "Removal", "Side", "counts", "evidence_of", "with_judgements"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "CHECKS",
+    "COUNTED",
+    "REMOVABLE",
+    "SIDES",
+    "Evidence",
+    "Removal",
+    "Side",
+    "What",
+    "counts",
+    "evidence_of",
+    "with_judgements",
+]
 
 Side = Literal["train", "test"]
 SIDES: tuple[Side, ...] = get_args(Side)
 COUNTED = ("exact", "ngram")  # the detectors whose pairs count without a label
+CHECKS = tuple(
+    name for name in ("minhash",) if name in DETECTORS
+)  # what searches a result again besides the detectors of the search
 _UNIT_OF: Mapping[What, str] = {"passages": PASSAGES, "queries": QUERIES, "judgements": PAIRS}
 
 
@@ -49,6 +64,11 @@ class Removal:
                 "--unit: wanted passages or pairs with --remove passages; found queries, which have no passage; "
                 "give --remove queries, or another --unit"
             )
+
+    @property
+    def needs_judgements(self) -> bool:
+        """True where judgements say what the items of pairs stand for: queries of a passage, judgements of a passage or query."""
+        return (self.unit == PASSAGES and self.what != "passages") or (self.unit == QUERIES and self.what == "judgements")
 
 
 @dataclass(slots=True)
@@ -128,8 +148,11 @@ def with_judgements(evidence: Evidence, removal: Removal, judged: pa.Table) -> d
 
     ``judged`` has columns query_id, passage_id and grade; relevant are grades of 1 and more. Reasons of the other kinds are returned as they are.
     """
-    by_passage, by_query = removal.unit == PASSAGES, removal.unit == QUERIES
-    if not (by_passage and removal.what != "passages") and not (by_query and removal.what == "judgements"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    by_passage = removal.unit == PASSAGES
+    if not removal.needs_judgements:
         return evidence.reasons
     column = "passage_id" if by_passage else "query_id"
     named = pa.array([item.passage_id if by_passage else item.query_id for item in evidence.reasons], pa.string())

@@ -22,28 +22,28 @@ NAME = "CONTAMINATION.md"
 class Statement:
     """What a statement rests on: the collection before and after by name and checksum, the search, the removal and its counts.
 
-    ``left`` is the same search made again on the result; empty if it was not. ``checked_by`` names the detectors that took no part in the removal.
+    Where the pairs came as a file, there are no sets and ``settings`` are None. ``left`` is the same search made again on the result; empty if it was not.
     """
 
     source: tuple[str, str]
     made: tuple[str, str]
     training: Sequence[CardSet]
     tests: Sequence[CardSet]
-    settings: OverlapSettings
+    settings: OverlapSettings | None
     removal: Removal
     facts: JsonObject
     found: Sequence[Found]
     left: Sequence[Found]
-    checked_by: Sequence[str]
     version: str
     commands: Sequence[str]
 
 
 def statement_text(of: Statement, before: str = "") -> str:
     """Return the statement; ``before`` is that of the source, where leaks had been removed from it too."""
-    lines = ["# Contamination", "", *_removed(of), "", "## Sets", "", *set_lines(of.training, of.tests), ""]
+    lines = ["# Contamination", "", *_removed(of), ""]
+    lines += ["## Sets", "", *set_lines(of.training, of.tests), ""] if of.tests else []
     lines += ["## Evidence", "", *_evidence(of), ""]
-    lines += ["## What the search had found", "", *found_lines(_of_unit(of.found, of.removal.unit)), ""]
+    lines += ["## What the search had found", "", *found_lines(_of_unit(of.found, of.removal.unit)), ""] if of.found else []
     lines += ["## What is left", "", *_left(of), ""]
     lines += ["## Repeat", "", f"With positionbias {escaped(of.version)}:", "", *(f"    {line}" for line in of.commands), ""]
     if before:
@@ -69,10 +69,10 @@ def _removed(of: Statement) -> Iterator[str]:
 def _evidence(of: Statement) -> Iterator[str]:
     rows: Mapping[str, Found] = {row.detector: row for row in _of_unit(of.found, of.removal.unit)}
     yield f"A pair counted where one of these found it, unless a person said that it is none: {', '.join(of.removal.found_by)}."
-    yield ""
-    yield from detector_lines(of.settings)
-    yield ""
-    yield "Precision: " + "; ".join(f"{name} {precision_of(rows[name])}" for name in of.removal.found_by if name in rows) + "."
+    if of.settings is not None:
+        yield from ["", *detector_lines(of.settings), ""]
+    told = [f"{name} {precision_of(rows[name]) if name in rows else 'unknown'}" for name in of.removal.found_by]
+    yield f"Precision of the pairs: {'; '.join(told)}."
     aside = of.facts.get("pairs_found_otherwise") or {}
     assert isinstance(aside, Mapping)
     for names, count in aside.items():
@@ -83,8 +83,8 @@ def _left(of: Statement) -> Iterator[str]:
     if not of.left:
         yield "Not measured: the result was not searched again."
         return
-    own = ", ".join(of.checked_by) or "none"
-    yield f"The same search on the result. Detectors that took no part in the removal: {own}."
+    own = [row.detector for row in of.left if row.detector not in (*of.removal.found_by, ANY)]
+    yield f"The result was searched again. Detectors that took no part in the removal: {', '.join(dict.fromkeys(own)) or 'none'}."
     yield ""
     yield from found_lines(_of_unit(of.left, of.removal.unit))
 

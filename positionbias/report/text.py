@@ -31,6 +31,7 @@ TEXTS = {
     "EnsembleFigures": ("report.evaluation_text", "ensemble_text"),
     "NewEncoderFigures": ("report.model_text", "encoder_text"),
     "RemedyFigures": ("report.model_text", "remedy_text"),
+    "LeaksRemoved": ("overlap.removed_text", "removed_text"),
     "OverlapFigures": ("overlap.text", "overlap_text"),
     "PassageFigures": ("report.collection_text", "collection_text"),
     "PerQuery": ("report.evaluation_text", "evaluation_text"),
