@@ -44,10 +44,11 @@ from positionbias.models.shapes import (
 )
 from positionbias.ops.evaluation import Measuring
 from positionbias.ops.leakage import SearchedTexts
-from positionbias.ops.leakage_clean import CountedPairs, Removing
+from positionbias.ops.leakage_clean import CountedPairs
 from positionbias.ops.query_encoder import Encoder
 from positionbias.ops.retrieval import ByVectors
 from positionbias.ops.training import Teacher
+from positionbias.overlap.removing import CountedLeaks, Removing
 from positionbias.papers.contamination.settings import ContaminationSettings, Distillation
 from positionbias.papers.leakage.settings import LeakageSettings
 from positionbias.papers.pooling.settings import PoolingSettings
@@ -93,6 +94,7 @@ __all__ = [
     "ContaminatedSettings",
     "ContaminationSettings",
     "ConvKNRMConfig",
+    "CountedLeaks",
     "CountedPairs",
     "CoverageSettings",
     "DenseSearch",

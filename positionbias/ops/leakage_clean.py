@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike
@@ -12,15 +12,13 @@ from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
-from positionbias.core.settings import Panel, Setting, check_settings, given_flags, setting
+from positionbias.core.settings import Setting, given_flags, setting
 from positionbias.engine.choose import Engine
-from positionbias.leakage.pairs import OVERLAP_DETECTORS
 from positionbias.leakage.settings import Detector, FindSettings, NearestSettings
 from positionbias.ops.leakage import at_threshold, open_semantic, search_record
 from positionbias.ops.outcome import Printed, Read, refuse_outputs
 from positionbias.ops.query_encoder import Encoder, say_kept
-from positionbias.overlap.removal import CHECKS, COUNTED, REMOVABLE, SIDES, Removal, Side, What
-from positionbias.overlap.settings import DETECTORS, UNITS
+from positionbias.overlap.removing import Removing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from positionbias.results.overlap_removed import LeaksRemoved
     from positionbias.results.result import Result
 
-__all__ = ["Cleaned", "CountedPairs", "Removing", "clean_leakage"]
+__all__ = ["Cleaned", "CountedPairs", "clean_leakage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,52 +48,6 @@ class CountedPairs:
     )
     source: str | None = setting(None, "Of --pairs of several sources, the one that COLLECTION is.", metavar="NAME")
     lexical: bool = setting(False, "Remove what was found by words alone, too: candidates whose precision nobody has measured.")
-
-
-@dataclass(frozen=True, slots=True)
-class Removing:
-    """What to remove because of overlapping pairs, on which side, and how the result is checked.
-
-    Raises:
-        SettingError: a value that is no choice, or passages because of queries.
-    """
-
-    remove: str | None = setting(
-        None,
-        "What to remove of pairs that overlap; of a judgement both query and passage stay.",
-        choices=REMOVABLE,
-        absent="queries",
-    )
-    side: str = setting("train", "The side of the pairs that COLLECTION is.", choices=SIDES)
-    unit: str | None = setting(
-        None, "Because of which pairs.", choices=UNITS, absent="passages or queries as they are removed; pairs for judgements"
-    )
-    found_by: Sequence[str] = setting(
-        COUNTED, "A detector whose pairs count without a label; may be given again.", choices=OVERLAP_DETECTORS
-    )
-    check_by: Sequence[str] = setting(
-        CHECKS,
-        "A further detector that searches the result again, with those of --pairs; none: no search. May be given again.",
-        choices=(*DETECTORS, "none"),
-        panel=Panel.ADVANCED,
-    )
-    sheet: Place | None = setting(
-        None, "Write 50 of the pairs that counted here, to look at.", metavar="FILE", place="written", panel=Panel.ADVANCED
-    )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        self.removal  # noqa: B018  # refuses what does not go together
-
-    @property
-    def removal(self) -> Removal:
-        """What is removed, with its defaults."""
-        return Removal(cast("What", self.remove or "queries"), self.unit or "", cast("Side", self.side), self.found_by)
-
-    @property
-    def asked(self) -> bool:
-        """True where something was asked that queries near-duplicated by queries do not need."""
-        return self != Removing()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

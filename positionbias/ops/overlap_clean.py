@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
@@ -30,14 +30,12 @@ from positionbias.ops.outcome import Read
 from positionbias.overlap.card import CardSet, command_of, rows_of
 from positionbias.overlap.find import find_overlap
 from positionbias.overlap.folder import OverlapFolder, RecordedSet, is_overlap
-from positionbias.overlap.removal import Evidence, Removal, counts, evidence_of, with_judgements
+from positionbias.overlap.removal import Evidence, counts, evidence_of, with_judgements
+from positionbias.overlap.removing import Removal, Removing
 from positionbias.overlap.sources import CollectionTexts, TextSet, text_set
 from positionbias.overlap.statement import NAME, Statement, statement_text
 from positionbias.results.overlap_removed import LeaksRemoved
 from positionbias.results.result import Result
-
-if TYPE_CHECKING:
-    from positionbias.ops.leakage_clean import Removing
 
 __all__ = ["Removed", "remove_overlap"]
 

@@ -14,7 +14,7 @@ from positionbias.report.markdown import code, escaped, table_lines
 from positionbias.report.table import Column
 from positionbias.results.overlap import ANY
 
-__all__ = ["card_markdown", "detector_lines", "found_lines", "precision_of", "set_lines"]
+__all__ = ["card_markdown", "card_sentences", "detector_lines", "found_lines", "precision_of", "set_lines"]
 
 _TEXT = ("Test set", "Unit", "Training set", "Detector")
 _COUNTS = ("Items", "Too short", "Leaked", "Queries", "Leaked queries", "Pairs")
@@ -34,11 +34,16 @@ def card_markdown(card: Card) -> str:
 
 
 def _overlap_lines(overlap: Overlap) -> Iterator[str]:
-    yield from [*_sentences(overlap), ""]
+    yield from [*(f"- {escaped(line)}" for line in _sentences(overlap)), ""]
     yield from ["### Sets", "", *set_lines(overlap.training, overlap.tests), ""]
     yield from ["### Overlap", "", *found_lines(overlap.found), ""]
     yield from ["### Detectors", "", *detector_lines(settings_from(overlap.settings, Path("card"))), ""]
     yield from ["### Repeat", "", f"    {overlap.command}"]
+
+
+def card_sentences(card: Card) -> list[str]:
+    """Return a line for each test set and unit of all searches."""
+    return [line for overlap in card.overlaps for line in _sentences(overlap)]
 
 
 def _sentences(overlap: Overlap) -> Iterator[str]:
@@ -47,7 +52,7 @@ def _sentences(overlap: Overlap) -> Iterator[str]:
     for row in last.values():
         leaked, count, what = (row.leaked_queries, row.queries, "queries") if row.queries else (row.leaked, row.items, row.unit)
         share = f" ({leaked / count:.1%})" if count else ""
-        yield f"- {escaped(row.test)}, {row.unit}: {leaked:,} of {count:,} {what}{share} leak. {_precision_sentence(row)}"
+        yield f"{row.test}, {row.unit}: {leaked:,} of {count:,} {what}{share} leak. {_precision_sentence(row)}"
 
 
 def _precision_sentence(row: Found) -> str:

@@ -57,7 +57,7 @@ class RecordedSet:
     def spec(self) -> str:
         """Return it as ``leakage overlap`` takes it, by its own name: NAME=PLACE:SPLIT."""
         place = input_name(self.path)
-        named = "" if place == self.name else f"{self.name}="
+        named = "" if self.name in (place, f"{place}.{self.split}") else f"{self.name}="
         return f"{named}{place}{f':{self.split}' if self.split else ''}"
 
 

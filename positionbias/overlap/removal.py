@@ -1,74 +1,25 @@
 """Decide what to remove because of pairs: the passages, queries or judgements of one side, each with its evidence.
 
-A pair counts as its label says. One without a label counts where one of the wanted detectors found it: by default the same words and runs of
-13 words, as published decontaminated sets do [decision]. What other detectors alone found is counted by detector, and stays.
+What only detectors found that do not count is counted by detector, and stays.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
-from positionbias.core.errors import SettingError
 from positionbias.core.json_text import Json, JsonObject
-from positionbias.corpora.left_out import REMOVABLE, Removed, What
-from positionbias.leakage.pairs import Pair
-from positionbias.overlap.settings import DETECTORS, PAIRS, PASSAGES, QUERIES
+from positionbias.corpora.left_out import Removed
+from positionbias.leakage.pairs import OVERLAP_DETECTORS, Pair
+from positionbias.overlap.removing import Removal
+from positionbias.overlap.settings import PAIRS, PASSAGES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "CHECKS",
-    "COUNTED",
-    "REMOVABLE",
-    "SIDES",
-    "Evidence",
-    "Removal",
-    "Side",
-    "What",
-    "counts",
-    "evidence_of",
-    "with_judgements",
-]
-
-Side = Literal["train", "test"]
-SIDES: tuple[Side, ...] = get_args(Side)
-COUNTED = ("exact", "ngram")  # the detectors whose pairs count without a label
-CHECKS = tuple(
-    name for name in ("minhash",) if name in DETECTORS
-)  # what searches a result again besides the detectors of the search
-_UNIT_OF: Mapping[What, str] = {"passages": PASSAGES, "queries": QUERIES, "judgements": PAIRS}
-
-
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """What to remove on which side, because of pairs of which unit, found by which detectors.
-
-    Raises:
-        SettingError: passages because of queries, which name none.
-    """
-
-    what: What = "queries"
-    unit: str = ""
-    side: Side = "train"
-    found_by: Sequence[str] = COUNTED
-
-    def __post_init__(self) -> None:
-        if not self.unit:
-            object.__setattr__(self, "unit", _UNIT_OF[self.what])
-        if self.what == "passages" and self.unit == QUERIES:
-            raise SettingError(
-                "--unit: wanted passages or pairs with --remove passages; found queries, which have no passage; "
-                "give --remove queries, or another --unit"
-            )
-
-    @property
-    def needs_judgements(self) -> bool:
-        """True where judgements say what the items of pairs stand for: queries of a passage, judgements of a passage or query."""
-        return (self.unit == PASSAGES and self.what != "passages") or (self.unit == QUERIES and self.what == "judgements")
+__all__ = ["Evidence", "counts", "evidence_of", "with_judgements"]
 
 
 @dataclass(slots=True)
@@ -87,10 +38,16 @@ class Evidence:
 
 
 def counts(pair: Pair, found_by: Sequence[str]) -> bool:
-    """Return True if a pair counts as a leak: by its label, else if a wanted detector found it; a pair of unknown detectors counts."""
+    """Return True if a pair counts as a leak: by its label, else if a wanted detector found it.
+
+    Pairs of ``leakage find`` count where they were found by meaning, those of unknown detectors always.
+    """
     if pair.label is not None:
         return pair.label.leaks
-    return not pair.found_by or any(name in found_by for name in pair.found_by)
+    if pair.by_words_alone:
+        return False
+    own = [name for name in pair.found_by if name in OVERLAP_DETECTORS]
+    return not own or any(name in found_by for name in own)
 
 
 def evidence_of(pairs: Iterable[Pair], removal: Removal) -> Evidence:

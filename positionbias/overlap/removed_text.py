@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.overlap.removing import PAIRS_OF
 from positionbias.overlap.text import overlap_text
 from positionbias.results.overlap import OverlapFigures
 from positionbias.results.overlap_removed import LeaksRemoved
@@ -28,7 +29,7 @@ def removed_text(results: Sequence[Result]) -> str:
     share = f"{result.value:.2%}" if result.value is not None else "0.00%"
     what = f"{of.what} ({share})" if of.what == "passages" else f"{of.split} {of.what} ({share})"
     lines = [f"{result.collection}: removed {of.left_out:,} of {of.total:,} {what}"]
-    lines.append(f"  {of.counted:,} of {of.pairs:,} pairs of {of.unit} counted, with {of.others:,} on the other side")
+    lines.append(f"  {of.counted:,} of {of.pairs:,} {PAIRS_OF[of.unit]} counted, with {of.others:,} on the other side")
     lines += [f"  {told}: {count:,}" for name, told in _COUNTS.items() if (count := getattr(of, name)) or name == "kept"]
     for names, count in of.found_otherwise.items():
         lines.append(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from positionbias.core.json_text import JsonObject
 from positionbias.overlap.card import CardSet, Found
 from positionbias.overlap.card_text import detector_lines, found_lines, precision_of, set_lines
-from positionbias.overlap.removal import Removal
+from positionbias.overlap.removing import PAIRS_OF, Removal
 from positionbias.overlap.settings import OverlapSettings
 from positionbias.report.markdown import code, escaped
 from positionbias.results.overlap import ANY
@@ -56,7 +56,7 @@ def _removed(of: Statement) -> Iterator[str]:
     split = "" if what == "passages" else f" of split {escaped(str(facts['split']))}"
     yield (
         f"{escaped(of.made[0])} is {escaped(of.source[0])} without {facts['left_out']:,} of {facts[what]:,} {what}{split}: "
-        f"the {of.removal.side} side of pairs of {of.removal.unit} that overlap."
+        f"the {of.removal.side} side of {PAIRS_OF[of.removal.unit]} that overlap."
     )
     yield ""
     yield f"- Checksum before: {code(of.source[1])}; after: {code(of.made[1])}."
