@@ -294,7 +294,12 @@ def _counted(removal: Removal, found: Evidence) -> JsonObject:
 
 
 def _figures(facts: Mapping, removal: Removal, found: Evidence) -> LeaksRemoved:
-    own = {**facts, **_counted(removal, found), "total": facts.get("groups", facts.get(removal.what))}
+    own = {
+        **facts,
+        **_counted(removal, found),
+        "total": facts.get("groups", facts.get(removal.what)),
+        "groups": "groups" in facts,
+    }
     return LeaksRemoved.of_facts(own)
 
 

@@ -121,7 +121,8 @@ def card_of(folders: Sequence[OverlapFolder]) -> Card:
 def _overlap(folder: OverlapFolder) -> Overlap:
     sides = [tuple(map(CardSet.of, side.values())) for side in (folder.training, folder.tests)]
     command = command_of(folder.training.values(), folder.tests.values(), folder.settings)
-    return Overlap(sides[0], sides[1], asdict(folder.settings), command, tuple(rows_of(folder.results)))
+    settings = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(folder.settings).items()}
+    return Overlap(sides[0], sides[1], settings, command, tuple(rows_of(folder.results)))
 
 
 def rows_of(results: Sequence[Result]) -> Iterator[Found]:

@@ -92,7 +92,7 @@ def found_lines(found: Sequence[Found]) -> list[str]:
 
 def detector_lines(settings: OverlapSettings) -> list[str]:
     """Return a line for each detector: what it compares, from which threshold."""
-    share = f"at least {settings.containment:g} of one text's runs of"
+    share = f"at least {100 * settings.containment:g} % of one text's runs of"
     told = {
         "exact": f"the same words ({_SAME})",
         "ngram": f"{share} {settings.n} words stand in the other",

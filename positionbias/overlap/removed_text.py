@@ -28,6 +28,8 @@ def removed_text(results: Sequence[Result]) -> str:
     ((result, of),) = of_type(results, LeaksRemoved)
     share = f"{result.value:.2%}" if result.value is not None else "0.00%"
     what = f"{of.what} ({share})" if of.what == "passages" else f"{of.split} {of.what} ({share})"
+    if of.groups:
+        what = f"training groups, with {of.what} that leak ({share})"
     lines = [f"{result.collection}: removed {of.left_out:,} of {of.total:,} {what}"]
     lines.append(f"  {of.counted:,} of {of.pairs:,} {PAIRS_OF[of.unit]} counted, with {of.others:,} on the other side")
     lines += [f"  {told}: {count:,}" for name, told in _COUNTS.items() if (count := getattr(of, name)) or name == "kept"]

@@ -73,7 +73,7 @@ def _evidence(of: Statement) -> Iterator[str]:
         yield from ["", *detector_lines(of.settings), ""]
     told = [f"{name} {precision_of(rows[name]) if name in rows else 'unknown'}" for name in of.removal.found_by]
     yield f"Precision of the pairs: {'; '.join(told)}."
-    aside = of.facts.get("pairs_found_otherwise") or {}
+    aside = of.facts.get("found_otherwise") or {}
     assert isinstance(aside, Mapping)
     for names, count in aside.items():
         yield f"{count:,} pairs found by {escaped(names)} alone did not count."

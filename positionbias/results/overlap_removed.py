@@ -16,7 +16,7 @@ class LeaksRemoved(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
     ``what`` was removed because of pairs of ``unit``. ``total``, ``left_out`` and ``kept`` count these things; ``qrels_by_split`` counts judgements that went.
     ``pairs`` are all pairs read, ``counted`` those that count, ``labelled_different`` those that a person set aside, ``found_otherwise`` those that
-    only other detectors found, by their names. ``checksum`` is that of the ledger.
+    only other detectors found, by their names. ``groups``: training groups went that have one of the things. ``checksum`` is that of the ledger.
     """
 
     MEASURES = (REMOVED,)
@@ -25,6 +25,7 @@ class LeaksRemoved(Figures, frozen=True, kw_only=True, omit_defaults=True):
     unit: str
     side: str
     split: str
+    groups: bool = False
     total: int
     left_out: int
     kept: int
