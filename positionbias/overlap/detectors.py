@@ -22,6 +22,7 @@ SCORES = ("of_test", "of_train", "jaccard_words", "cosine")  # in this order the
 MAKERS = {
     "exact": ("scan", "exact"),
     "ngram": ("scan", "ngram"),
+    "near": ("near", "near"),
     "short": ("scan", "short"),
 }
 

@@ -11,7 +11,7 @@ __all__ = ["DETECTORS", "PAIRS", "PASSAGES", "QUERIES", "UNITS", "OverlapSetting
 
 PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
 UNITS = (PASSAGES, QUERIES, PAIRS)
-DETECTORS = ("exact", "ngram", "short")  # in the order of tables; each is a line of ``detectors.MAKERS``
+DETECTORS = ("exact", "ngram", "near", "short")  # in the order of tables; each is a line of ``detectors.MAKERS``
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class OverlapSettings:
     )
     detectors: Sequence[str] = setting(
         DETECTORS,
-        "Exact: the same words. N-gram: shared runs of --words-in-a-row words. Short: shorter runs, for test texts of fewer words than that; may be given again.",
+        "Exact: the same words. N-gram: shared runs of --words-in-a-row words. Near: most runs of 3 words in common. Short: shorter runs, for test texts of fewer words than --ngram; may be given again.",
         flags=("--detector",),
         choices=DETECTORS,
     )
@@ -50,6 +50,18 @@ class OverlapSettings:
         "Words of a run, for test texts of fewer words than --ngram.",
         flags=("--short-ngram",),
         least=1,
+        panel=Panel.ADVANCED,
+    )
+    near_n: int = setting(
+        3, "Words of a run, for near-duplicates.", flags=("--near-ngram",), least=1, most=1_000, panel=Panel.ADVANCED
+    )
+    jaccard: float = setting(
+        0.5,
+        "Lowest Jaccard coefficient of near-duplicates: runs of words that both texts have, of all that one has.",
+        flags=("--near-jaccard",),
+        above=0,
+        most=1,
+        wanted="a share above 0, to 1",
         panel=Panel.ADVANCED,
     )
     all_passages: bool = setting(False, "Compare all passages of collections, not only those that judgements name.")
