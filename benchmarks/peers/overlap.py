@@ -41,7 +41,7 @@ def containment(test, train, _):
         for run in runs:
             index.setdefault(run, []).append(number)
     for number, text in enumerate(train):
-        found = {other: 1.0 for other in whole.get(" ".join(WORD.findall(text.lower())), ())}
+        found = dict.fromkeys(whole.get(" ".join(WORD.findall(text.lower())), ()), 1.0)
         counts = Counter(other for run in runs_of(text, 13) for other in index.get(run, ()))
         found.update((other, count / sizes[other]) for other, count in counts.items() if count >= 0.5 * sizes[other])
         yield from ((number, other, score) for other, score in found.items())
@@ -73,7 +73,7 @@ def rensa(test, train, n):
     from xxhash import xxh64_intdigest
 
     def sketches(texts):
-        runs = [np.fromiter((xxh64_intdigest(run) for run in runs_of(text, n)), np.uint64) for text in texts]
+        runs = [np.fromiter((xxh64_intdigest(run.encode()) for run in runs_of(text, n)), np.uint64) for text in texts]
         starts = np.concatenate([[0], np.cumsum([len(own) for own in runs])]).astype(np.uint64)
         return np.array(RMinHash.digest_matrix_from_flat_token_hashes(np.concatenate(runs), starts, PERMUTATIONS, 42).to_rows())
 
@@ -98,7 +98,7 @@ def semhash(test, train, model):
     trains = [{"number": str(number), "text": text} for number, text in enumerate(train)]
     index = SemHash.from_records(tests, columns=["text"], model=StaticModel.from_pretrained(model))
     for one in index.deduplicate(trains, threshold=0.7).duplicates:
-        for other, score in one.duplicates:
+        for other, score in [] if one.duplicate_of is None else [(one.duplicate_of, one.score)]:
             yield int(one.record["number"]), int(other["number"]), score
 
 

@@ -24,7 +24,9 @@ def test_exact_and_case_have_the_same_words_in_the_same_order() -> None:
     assert made(DuplicateKind.EXACT) == TEXT
     for seed in range(6):
         changed = made(DuplicateKind.CASE, seed=seed)
-        assert changed is not None and changed != TEXT and comparable_words(changed) == comparable_words(TEXT)
+        assert changed is not None
+        assert changed != TEXT
+        assert comparable_words(changed) == comparable_words(TEXT)
 
 
 def test_truncated_keeps_the_first_six_words_in_ten() -> None:
@@ -38,7 +40,8 @@ def test_two_of_nineteen_words_are_dropped_in_order() -> None:
     dropped = made(DuplicateKind.DROPPED)
     assert dropped is not None
     left, words = dropped.split(), iter(TEXT.split())
-    assert len(left) == 17 and all(word in words for word in left)  # a subsequence
+    assert len(left) == 17
+    assert all(word in words for word in left)
     assert made(DuplicateKind.DROPPED, "one") is None
 
 
@@ -46,14 +49,17 @@ def test_sentences_stay_whole_and_change_their_order() -> None:
     parts = ["The lantern of the old mill is amber.", "Records name its keeper, a weaver.", "It hums (softly) at night."]
     for seed in range(8):
         turned = made(DuplicateKind.SENTENCES, seed=seed)
-        assert turned is not None and turned != TEXT
+        assert turned is not None
+        assert turned != TEXT
         assert sorted(re.split(r"(?<=\.) ", turned)) == sorted(parts)
     assert made(DuplicateKind.SENTENCES, "One sentence alone.") is None
 
 
 def test_swapped_words_are_the_same_words() -> None:
     swapped = made(DuplicateKind.SWAPPED)
-    assert swapped is not None and swapped != TEXT and sorted(swapped.split()) == sorted(TEXT.split())
+    assert swapped is not None
+    assert swapped != TEXT
+    assert sorted(swapped.split()) == sorted(TEXT.split())
     assert made(DuplicateKind.SWAPPED, "two words") == "words two"
     assert made(DuplicateKind.SWAPPED, "one") is None
 
@@ -68,7 +74,8 @@ def test_other_spelling_changes_one_letter_of_one_long_word_in_ten() -> None:
         spelled = made(DuplicateKind.SPELLING, seed=seed)
         assert spelled is not None
         changed = [(a, b) for a, b in zip(TEXT.split(), spelled.split(), strict=True) if a != b]
-        assert len(changed) == 1 and abs(len(changed[0][0]) - len(changed[0][1])) <= 1  # 7 words of four letters or more
+        assert len(changed) == 1
+        assert abs(len(changed[0][0]) - len(changed[0][1])) <= 1
     assert made(DuplicateKind.SPELLING, "it is so") is None
 
 
@@ -76,7 +83,8 @@ def test_six_of_nineteen_words_are_replaced_by_words_of_others() -> None:
     replaced = made(DuplicateKind.REPLACED)
     assert replaced is not None
     changed = [b for a, b in zip(TEXT.split(), replaced.split(), strict=True) if a != b]
-    assert 0 < len(changed) <= 6 and set(changed) <= set(" ".join(OTHERS).split())
+    assert 0 < len(changed) <= 6
+    assert set(changed) <= set(" ".join(OTHERS).split())
 
 
 @given(st.text(min_size=0, max_size=60), st.sampled_from(list(DuplicateKind)), st.integers(0, 99))
@@ -102,7 +110,8 @@ def test_a_draw_depends_on_seed_and_id_alone() -> None:
 def test_a_smaller_draw_is_part_of_a_larger_one() -> None:
     texts = [(f"p{number}", f"{TEXT} {number}") for number in range(30)]
     few, many = ({one.test for one in plan_duplicates(texts, count, 1)} for count in (5, 20))
-    assert len(few) == 5 and few < many
+    assert len(few) == 5
+    assert few < many
 
 
 @pytest.mark.parametrize("number", [4, 400])

@@ -32,7 +32,8 @@ def test_the_estimate_and_its_bound_by_hand() -> None:
     got = precision_by_detector(FOUND, [filled])["ngram"]
     # (3 + 3 + 2) / 10. Kish: 10² / (9 + 9 + 4 + 4) = 3.846; p(1 − p) / v = 0.16 / 0.0344 = 4.65, so n* = 3.846.
     # Wilson, z = 1.6449: (0.8 + 2.7055 / 7.692 − 1.6449 √(0.16 / 3.846 + 2.7055 / 59.17)) / (1 + 2.7055 / 3.846)
-    assert got.value == pytest.approx(0.8) and got.lower == pytest.approx(0.3908, abs=1e-4)
+    assert got.value == pytest.approx(0.8)
+    assert got.lower == pytest.approx(0.3908, abs=1e-4)
     assert (got.labelled, got.tests, got.why) == (4, 4, "")
 
 
@@ -65,10 +66,12 @@ def test_a_sheet_of_all_pairs_stands_for_each_detector() -> None:
     ]
     filled = sheet((found[0], 2, LEAK), (found[1], 2, LEAK), (found[4], 2, LEAK), (found[5], 2, NONE))
     got = precision_by_detector(found, [filled])
-    assert got["exact"].value == 1.0 and got["ngram"].value == 0.75
+    assert got["exact"].value == 1.0
+    assert got["ngram"].value == 0.75
     of_exact = sheet((found[0], 2, NONE), (found[1], 2, LEAK))  # all pairs of exact, half of those of ngram
     got = precision_by_detector(found, [of_exact])
-    assert got["exact"].value == 0.5 and got["ngram"].value is None
+    assert got["exact"].value == 0.5
+    assert got["ngram"].value is None
 
 
 def test_the_sheet_with_most_rows_decides() -> None:
