@@ -48,7 +48,7 @@ PEERS = {
 }
 SLOW = {"meaning", "semhash", "model2vec"}
 PRECISIONS = (0.99, 0.9)
-ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "MKL_NUM_THREADS")}
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 BATCH = 2_048
 
 

@@ -97,9 +97,8 @@ def semhash(test, train, model):
     tests = [{"number": str(number), "text": text} for number, text in enumerate(test)]
     trains = [{"number": str(number), "text": text} for number, text in enumerate(train)]
     index = SemHash.from_records(tests, columns=["text"], model=StaticModel.from_pretrained(model))
-    for one in index.deduplicate(trains, threshold=0.7).duplicates:
-        for other, score in [] if one.duplicate_of is None else [(one.duplicate_of, one.score)]:
-            yield int(one.record["number"]), int(other["number"]), score
+    for one in index.deduplicate(trains, threshold=0.7).filtered:  # each names the nearest test text alone
+        yield int(one.record["number"]), int(one.duplicate_of["number"]), one.score
 
 
 def model2vec(test, train, model):

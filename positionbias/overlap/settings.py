@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 from positionbias.core.settings import Panel, check_once, check_settings, setting
 
-__all__ = ["DETECTORS", "PAIRS", "PASSAGES", "QUERIES", "UNITS", "OverlapSettings"]
+__all__ = ["CANDIDATES", "DETECTORS", "MEANING", "PAIRS", "PASSAGES", "QUERIES", "UNITS", "OverlapSettings"]
 
 PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
 UNITS = (PASSAGES, QUERIES, PAIRS)
-DETECTORS = ("exact", "ngram", "near", "short")  # in the order of tables; each is a line of ``detectors.MAKERS``
+MEANING = "meaning"  # the detector that needs an encoder
+BY_WORDS = ("exact", "ngram", "near", "short")
+DETECTORS = (*BY_WORDS, MEANING)  # in the order of tables; each is a line of ``detectors.MAKERS``
+ALL, CANDIDATES = "all", "candidates"  # training texts to encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,9 @@ class OverlapSettings:
         choices=UNITS,
     )
     detectors: Sequence[str] = setting(
-        DETECTORS,
-        "Exact: the same words. N-gram: shared runs of --words-in-a-row words. Near: most runs of 3 words in common. Short: shorter runs, for test texts of fewer words than --ngram; may be given again.",
+        BY_WORDS,
+        "What looks for copies: exact (the same words), ngram (shared runs of words), near (most runs of 3 words), short (shorter runs, for test texts "
+        "of fewer words than --ngram), meaning (an encoder). May be given again. [default: all but meaning]",
         flags=("--detector",),
         choices=DETECTORS,
     )
@@ -62,6 +66,21 @@ class OverlapSettings:
         above=0,
         most=1,
         wanted="a share above 0, to 1",
+        panel=Panel.ADVANCED,
+    )
+    threshold: float | None = setting(
+        None,
+        "Lowest cosine of a pair of one meaning.",
+        least=-1,
+        most=1,
+        wanted="a cosine from -1 to 1",
+        absent="the encoder's own, if people labelled its cosines",
+        metavar="SCORE",
+    )
+    encode: str = setting(
+        ALL,
+        "Training texts to encode: all, or those that share half of the words with a test text; what these miss is measured.",
+        choices=(ALL, CANDIDATES),
         panel=Panel.ADVANCED,
     )
     all_passages: bool = setting(False, "Compare all passages of collections, not only those that judgements name.")
