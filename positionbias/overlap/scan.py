@@ -14,8 +14,8 @@ import numpy as np
 from positionbias.overlap.detectors import Hits, Search, Texts
 from positionbias.overlap.normal import comparable_words
 from positionbias.overlap.settings import OverlapSettings
-from positionbias.overlap.shingles import shingle_hashes, text_hashes
-from positionbias.overlap.table import ShingleTable, least_shared, runs
+from positionbias.overlap.shingles import runs, shingle_hashes, text_hashes
+from positionbias.overlap.table import ShingleTable, least_shared
 
 __all__ = ["AT_ONCE", "ShingleSearch", "exact", "ngram", "parts", "short"]
 

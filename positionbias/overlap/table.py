@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from positionbias.overlap.shingles import Words, shingle_hashes
+from positionbias.overlap.shingles import Words, runs, shingle_hashes
 
-__all__ = ["Postings", "ShingleTable", "least_shared", "runs"]
+__all__ = ["Postings", "ShingleTable", "least_shared"]
 
-_BITS_A_KEY, _FEWEST_BITS, _MOST_BITS = 6, 16, 27  # powers of two: 64 bits a key, 16 MiB at most
+_BITS_A_KEY, _FEWEST_BITS, _MOST_BITS = 7, 16, 29  # powers of two: 128 bits a key, 64 MiB at most
+_THREE, _SEVEN, _ONE = np.uint64(3), np.uint8(7), np.uint8(1)
 
 
 def least_shared(sizes: np.ndarray, containment: float) -> np.ndarray:
@@ -16,12 +17,6 @@ def least_shared(sizes: np.ndarray, containment: float) -> np.ndarray:
     least = np.maximum(np.ceil(sizes * containment - 1e-9).astype(np.int64), 1)
     least += least / np.maximum(sizes, 1) < containment  # rounding
     return least
-
-
-def runs(counts: np.ndarray) -> np.ndarray:
-    """Return 0 … c - 1 for each of the counts, one after another: ``(sum of counts,)`` int64."""
-    ends = np.cumsum(counts)
-    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
 
 
 class Postings:
@@ -67,17 +62,14 @@ class ShingleTable:
         prefix = self.sizes - least + self.hits
         first = runs(self.sizes[self.sizes > 0]) < prefix[texts[order]]
         self.rare = Postings(rows[order][first], texts[order][first], len(self.keys))
-        bits = min(_MOST_BITS, max(_FEWEST_BITS, len(self.keys).bit_length() + _BITS_A_KEY))
-        self._shift = np.uint64(64 - bits)
-        self._sieve = np.zeros(1 << bits, bool)
-        self._sieve[self.keys >> self._shift] = True
+        self._sieve = _Sieve(self.keys)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def find(self, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the places in ``hashes`` of those in the table, and their rows."""
-        places = np.flatnonzero(self._sieve[hashes >> self._shift])
+        places = self._sieve.passed(hashes)
         if not len(places) or not len(self.keys):
             return places[:0], places[:0]
         rows = np.minimum(np.searchsorted(self.keys, hashes[places]), len(self.keys) - 1)
@@ -90,3 +82,19 @@ class ShingleTable:
         at = np.minimum(np.searchsorted(self.pairs, wanted), len(self.pairs) - 1)
         found: np.ndarray = self.pairs[at] == wanted
         return found
+
+
+class _Sieve:
+    """A bit for each key, by its first bits."""
+
+    def __init__(self, keys: np.ndarray) -> None:
+        bits = min(_MOST_BITS, max(_FEWEST_BITS, len(keys).bit_length() + _BITS_A_KEY))
+        self.shift = np.uint64(64 - bits)
+        self.bits = np.zeros(1 << (bits - 3), np.uint8)
+        places = keys >> self.shift
+        np.bitwise_or.at(self.bits, places >> _THREE, _ONE << (places.astype(np.uint8) & _SEVEN))
+
+    def passed(self, hashes: np.ndarray) -> np.ndarray:
+        """Return the places of hashes that may be among the keys."""
+        places = hashes >> self.shift
+        return np.flatnonzero((self.bits[places >> _THREE] >> (places.astype(np.uint8) & _SEVEN)) & _ONE)
