@@ -29,7 +29,9 @@ def meaning(tests: Texts, settings: OverlapSettings, encode: Encode) -> Search:
     assert settings.threshold is not None
     numbers = np.flatnonzero(tests.words.counts > 0)
     compare = (
-        AtLeast(_vectors([tests.texts[number] for number in numbers.tolist()], encode), settings.threshold) if len(numbers) else None
+        AtLeast(_vectors([tests.texts[number] for number in numbers.tolist()], encode), settings.threshold)
+        if len(numbers)
+        else None
     )
     propose = candidates(tests) if settings.encode == CANDIDATES else None
 

@@ -22,21 +22,25 @@ _BATCH = 2_048  # duplicates searched at once
 
 
 def planted_recall(
-    tests: Texts, searches: Mapping[str, Search], *, test_set: str, unit: str, number: int, seed: int
+    tests: Texts, of_set: slice, searches: Mapping[str, Search], *, test_set: str, unit: str, number: int, seed: int
 ) -> Iterator[Result]:
-    """Plant duplicates of ``number`` drawn test texts, and yield a result for each detector, and one for any of them."""
-    planted = plan_duplicates(list(zip(tests.ids, tests.texts, strict=True)), number, seed)
+    """Plant duplicates of ``number`` drawn texts of a test set, and yield a result for each detector, and one for any of them.
+
+    ``searches`` are those for the texts of all test sets, of which ``of_set`` are this one's.
+    """
+    texts = list(zip(tests.ids[of_set], tests.texts[of_set], strict=True))
+    planted = plan_duplicates(texts, number, seed)
     if not planted:
         return
-    found = {name: _found(planted, search) for name, search in searches.items()}
+    found = {name: _found(planted, of_set.start, search) for name, search in searches.items()}
     found[ANY] = np.any(list(found.values()), axis=0)
     for name, hits in found.items():
         yield _result(planted, hits, name, test_set, unit, seed)
 
 
-def _found(planted: list[Duplicate], search: Search) -> np.ndarray:
-    """Return which duplicates are found with their own test text ``(d,)`` bool."""
-    own, there = np.array([one.test for one in planted]), np.zeros(len(planted), bool)
+def _found(planted: list[Duplicate], first: int, search: Search) -> np.ndarray:
+    """Return which duplicates are found with their own test text ``(d,)`` bool; the test set's texts are numbered from ``first``."""
+    own, there = np.array([first + one.test for one in planted]), np.zeros(len(planted), bool)
     for start in range(0, len(planted), _BATCH):
         part = planted[start : start + _BATCH]
         hits = search(Texts([str(start + place) for place in range(len(part))], [one.text for one in part]))

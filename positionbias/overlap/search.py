@@ -6,9 +6,10 @@ hits/UNIT/NUMBER        of each block, its best hits by test text and detector, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +23,20 @@ from positionbias.overlap.settings import OverlapSettings
 from positionbias.overlap.sources import TextBlock, TextSet
 from positionbias.results.overlap import ANY
 
-__all__ = ["BlockFacts", "Part", "TestSide", "search_blocks", "write_tests"]
+__all__ = ["BlockFacts", "OpenEncoder", "Part", "TestSide", "search_blocks", "write_tests"]
 
 _TESTS = pa.schema([("id", pa.string()), ("text", pa.string())])
+
+
+class OpenEncoder(Protocol):
+    """Opens the encoder in a process; hashable and picklable, with the checksum of the model."""
+
+    @property
+    def checksum(self) -> str:
+        """The checksum of the model."""
+
+    def __call__(self) -> Encode:
+        """Return what makes vectors of texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +46,7 @@ class TestSide:
     path: str
     settings: OverlapSettings
     starts: tuple[int, ...]
-    encoder: Callable[[], Encode] | None = None
+    encoder: OpenEncoder | None = None
 
     __test__ = False  # no class of tests, whatever its name says
 
@@ -55,7 +67,7 @@ def write_tests(
     tests: Sequence[TextSet],
     unit: str,
     settings: OverlapSettings,
-    encoder: Callable[[], Encode] | None = None,
+    encoder: OpenEncoder | None = None,
 ) -> TestSide:
     """Write the texts of a unit of all test sets."""
     starts = [0]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from positionbias.core.settings import Panel, check_once, check_settings, setting
+from positionbias.core.places import Place
+from positionbias.core.settings import Panel, check_once, check_settings, seed_setting, setting
 
-__all__ = ["CANDIDATES", "DETECTORS", "MEANING", "PAIRS", "PASSAGES", "QUERIES", "UNITS", "OverlapSettings"]
+__all__ = ["CANDIDATES", "DETECTORS", "MEANING", "PAIRS", "PASSAGES", "QUERIES", "UNITS", "EvidenceSettings", "OverlapSettings"]
 
 PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
 UNITS = (PASSAGES, QUERIES, PAIRS)
@@ -101,3 +102,26 @@ class OverlapSettings:
     def short(self) -> int:
         """The words of a run for test texts shorter than ``n`` words."""
         return min(self.n, self.short_n)
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSettings:
+    """How good the detectors are: labelled pairs, for their precision, and test texts to plant duplicates of, for their recall.
+
+    Raises:
+        SettingError: a number below 0.
+    """
+
+    labelled: Sequence[Place] = setting(
+        (),
+        "A filled sheet of posbias leakage sample, which gives the precision of the detectors; may be given again.",
+        metavar="SHEET",
+        place="read",
+    )
+    recall: int = setting(
+        0, "Plant duplicates of N test texts of each unit, and say how many of each kind are found.", least=0, metavar="N"
+    )
+    seed: int = seed_setting()
+
+    def __post_init__(self) -> None:
+        check_settings(self)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from positionbias.core.errors import InputError
 from positionbias.leakage.labels import DIFFERENT, UNTYPED, Label
 from positionbias.leakage.pairs import Pair
 from positionbias.leakage.sample import SampleSettings, stratified_sample
-from positionbias.overlap.precision import Sheet, precision_by_detector
+from positionbias.overlap.precision import KnownPairs, Precision, Sheet
+from positionbias.results.overlap import ALL_SETS, ANY
 
 LEAK, NONE = Label(UNTYPED), Label(DIFFERENT)
 
@@ -24,39 +24,41 @@ def sheet(*rows: tuple[Pair, float, Label | None]) -> Sheet:
     return Sheet([replace(one, weight=weight, label=label) for one, weight, label in rows])
 
 
+def measured(found: list[Pair], sheets: list[Sheet], detector: str = "ngram", source: str = ALL_SETS) -> Precision:
+    return KnownPairs(found).precision(detector, source, sheets)
+
+
 FOUND = [pair(f"d{number}", f"q{number}", "ngram") for number in range(10)]
 
 
 def test_the_estimate_and_its_bound_by_hand() -> None:
     filled = sheet((FOUND[0], 3, LEAK), (FOUND[1], 3, LEAK), (FOUND[2], 2, NONE), (FOUND[3], 2, LEAK))
-    got = precision_by_detector(FOUND, [filled])["ngram"]
+    got = measured(FOUND, [filled])
     # (3 + 3 + 2) / 10. Kish: 10² / (9 + 9 + 4 + 4) = 3.846; p(1 − p) / v = 0.16 / 0.0344 = 4.65, so n* = 3.846.
     # Wilson, z = 1.6449: (0.8 + 2.7055 / 7.692 − 1.6449 √(0.16 / 3.846 + 2.7055 / 59.17)) / (1 + 2.7055 / 3.846)
     assert got.value == pytest.approx(0.8)
     assert got.lower == pytest.approx(0.3908, abs=1e-4)
-    assert (got.labelled, got.tests, got.why) == (4, 4, "")
 
 
 def test_without_a_sheet_nothing_is_known() -> None:
-    got = precision_by_detector(FOUND, [])["ngram"]
-    assert (got.value, got.lower, got.why) == (None, None, "no labelled sample")
+    assert measured(FOUND, []) == (None, None, "no labelled sample")
+    other = [*FOUND, pair("d77", "q1", "near")]
+    all_of_near = sheet((other[-1], 1, LEAK))
+    assert measured(other, [all_of_near]) == (None, None, "no labelled sample")
 
 
 def test_a_sheet_of_chosen_pairs_is_no_sample() -> None:
     chosen = sheet((FOUND[0], 1, LEAK), (FOUND[1], 1, LEAK))  # two pairs, which stand for two of ten
-    got = precision_by_detector(FOUND, [chosen])["ngram"]
-    assert (got.value, got.why) == (None, "no sheet is a sample of all its pairs")
+    assert measured(FOUND, [chosen]) == (None, None, "no sheet is a sample of all pairs")
 
 
 def test_a_sheet_with_an_empty_label_says_nothing() -> None:
-    got = precision_by_detector(FOUND, [sheet((FOUND[0], 5, LEAK), (FOUND[1], 5, None))])["ngram"]
-    assert (got.value, got.why) == (None, "1 of 2 rows have no label")
+    assert measured(FOUND, [sheet((FOUND[0], 5, LEAK), (FOUND[1], 5, None))]) == (None, None, "rows without a label")
 
 
 def test_one_test_text_gives_no_bound() -> None:
     found = [pair("d1", "q1", "ngram"), pair("d2", "q1", "ngram")]
-    got = precision_by_detector(found, [sheet((found[0], 1, LEAK), (found[1], 1, LEAK))])["ngram"]
-    assert (got.value, got.lower, got.tests) == (1.0, 0.0, 1)
+    assert measured(found, [sheet((found[0], 1, LEAK), (found[1], 1, LEAK))]) == (1.0, 0.0, "")
 
 
 def test_a_sheet_of_all_pairs_stands_for_each_detector() -> None:
@@ -65,28 +67,25 @@ def test_a_sheet_of_all_pairs_stands_for_each_detector() -> None:
         *(pair(f"d{n}", f"q{n}", "ngram") for n in range(4, 8)),
     ]
     filled = sheet((found[0], 2, LEAK), (found[1], 2, LEAK), (found[4], 2, LEAK), (found[5], 2, NONE))
-    got = precision_by_detector(found, [filled])
-    assert got["exact"].value == 1.0
-    assert got["ngram"].value == 0.75
+    assert measured(found, [filled], "exact").value == 1.0
+    assert measured(found, [filled], "ngram").value == measured(found, [filled], ANY).value == 0.75
     of_exact = sheet((found[0], 2, NONE), (found[1], 2, LEAK))  # all pairs of exact, half of those of ngram
-    got = precision_by_detector(found, [of_exact])
-    assert got["exact"].value == 0.5
-    assert got["ngram"].value is None
+    assert measured(found, [of_exact], "exact").value == 0.5
+    assert measured(found, [of_exact], "ngram").value is None
+    assert measured(found, [of_exact], ANY).value is None
+
+
+def test_a_training_set_has_the_precision_of_its_own_rows() -> None:
+    other = replace(FOUND[0], source="nq")
+    filled = sheet((FOUND[0], 5, LEAK), (FOUND[1], 4, NONE), (other, 2, LEAK))
+    assert measured([*FOUND, other], [filled], source="nq").value == 1.0
+    assert measured([*FOUND, other], [filled], source="msmarco").value == pytest.approx(5 / 9)
 
 
 def test_the_sheet_with_most_rows_decides() -> None:
     small = sheet((FOUND[0], 5, LEAK), (FOUND[1], 5, LEAK))
     large = sheet(*((FOUND[n], 2.5, NONE if n else LEAK) for n in range(4)))
-    assert precision_by_detector(FOUND, [small, large])["ngram"].value == 0.25
-
-
-def test_a_row_of_another_search_is_refused() -> None:
-    other = sheet((pair("d99", "q1", "ngram"), 10, LEAK))
-    with pytest.raises(InputError, match="the pair d99 and q1, which is not among them; draw the sample"):
-        precision_by_detector(FOUND, [other])
-    changed = sheet((replace(FOUND[0], found_by=("exact",)), 10, LEAK))
-    with pytest.raises(InputError, match=r"\(here by ngram\); found the pair d0 and q0, found by exact"):
-        precision_by_detector(FOUND, [changed])
+    assert measured(FOUND, [small, large]).value == 0.25
 
 
 @pytest.mark.parametrize(("share", "tests", "a_test"), [(0.5, 150, 1.3), (0.9, 60, 5.0), (0.9, 20, 15.0)])
@@ -98,7 +97,7 @@ def test_the_bound_holds_in_nineteen_of_twenty_sheets(share: float, tests: int, 
         found, leaks = _population(random, share, tests, a_test)
         drawn, _ = stratified_sample(found, SampleSettings(50, 0.0, 5, "of_test", turn + 1))
         filled = Sheet([replace(one, label=LEAK if leaks[one.train_id] else NONE) for one in drawn])
-        got = precision_by_detector(found, [filled])["ngram"]
+        got = measured(found, [filled])
         assert got.lower is not None
         held += got.lower <= np.mean(list(leaks.values()))
     assert held >= 51
