@@ -20,9 +20,9 @@ from positionbias.overlap.found import Found, merged
 from positionbias.overlap.joined import joined
 from positionbias.overlap.lines import FOLDER, file_of, joined_records, records, write_records
 from positionbias.overlap.precision import read_sheets, with_precision
-from positionbias.overlap.recall import planted_recall
+from positionbias.overlap.recall import candidate_recall, planted_recall
 from positionbias.overlap.search import BlockFacts, OpenEncoder, Part, TestSide, search_blocks, write_tests
-from positionbias.overlap.settings import PAIRS, PASSAGES, QUERIES, EvidenceSettings, OverlapSettings
+from positionbias.overlap.settings import CANDIDATES, PAIRS, PASSAGES, QUERIES, EvidenceSettings, OverlapSettings
 from positionbias.overlap.sources import TextSet
 from positionbias.results.overlap import ANY
 from positionbias.results.result import Result, write_results
@@ -114,6 +114,7 @@ class _Overlap:
                 results += self._of_pairs(number, units[QUERIES], units[PASSAGES])
         for unit, found in units.items():
             results += self._known_recall(unit, found)
+            results += self._candidate_recall(unit, found)
         if not results:
             place = self.tests[0].place
             raise bad_input(place, wanted="test texts to compare", found="none", do="give another --test, or --unit")
@@ -143,6 +144,22 @@ class _Overlap:
         for test, low, high in zip(self.tests, of.side.starts, of.side.starts[1:], strict=False):
             drawn = {"number": self.evidence.recall, "seed": self.evidence.seed}
             yield from planted_recall(tests, slice(low, high), searches, test_set=test.name, unit=unit, **drawn)
+
+    def _candidate_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
+        """Measure what the candidates of the detector of meaning miss, where it looks at candidates alone."""
+        if self.encoder is None or self.settings.encode != CANDIDATES or not len(of.tests):
+            return
+        training = (batch for one in self.training for block in one.blocks(unit) for batch in block.batches())
+        yield candidate_recall(
+            of.tests,
+            training,
+            sum(one.texts for one in of.facts),
+            self.settings,
+            self.encoder(),
+            test_set=", ".join(one.name for one in self.tests),
+            unit=unit,
+            seed=self.evidence.seed,
+        )
 
     def _same_corpus(self, unit: str, training: TextSet) -> tuple[bool, ...]:
         return tuple(unit == PASSAGES and training.corpus != "" and training.corpus == test.corpus for test in self.tests)

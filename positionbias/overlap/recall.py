@@ -1,23 +1,32 @@
-"""Measure what each detector finds of planted duplicates of the test texts: its recall, by kind of duplicate.
+"""Measure recall: what detectors find of planted duplicates of the test texts, by kind, and what candidates of the words find of all pairs by meaning.
 
 The duplicates go through the searches as one more training set. One counts as found if it is found with its own test text. Each test text gives one
 duplicate of a kind, so a kind's interval is Wilson's; that over all kinds is clustered by test text (``leakage.precision``).
+
+For candidates about ``SAMPLE`` training texts are drawn by their ids and compared in full [decision].
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
+from positionbias.core.seeds import key64
 from positionbias.leakage.precision import Labelled, at_threshold
-from positionbias.overlap.detectors import Search, Texts
+from positionbias.overlap.detectors import Encode, Search, Texts
+from positionbias.overlap.meaning import candidates, meaning
 from positionbias.overlap.planted import Duplicate, DuplicateKind, plan_duplicates
-from positionbias.results.overlap import ANY, RECALL, FoundOfPlanted, RecallFigures
+from positionbias.overlap.settings import ALL, OverlapSettings
+from positionbias.results.overlap import ANY, CANDIDATE_RECALL, RECALL, CandidateFigures, FoundOfPlanted, RecallFigures
 from positionbias.results.result import Result
 
-__all__ = ["planted_recall"]
+__all__ = ["SAMPLE", "candidate_recall", "planted_recall"]
 
+SAMPLE = 4_096
+
+_PURPOSE = "candidates by meaning"
 _BATCH = 2_048  # duplicates searched at once
 
 
@@ -59,3 +68,35 @@ def _result(planted: list[Duplicate], found: np.ndarray, detector: str, test_set
     share = at_threshold(Labelled(np.zeros(len(planted)), found, tests), 0.0)
     figures = RecallFigures(unit=unit, detector=detector, tests=len(set(tests)), kinds=kinds)
     return Result(f"{RECALL}{unit}", test_set, "", detector, seed, share.value, share.interval, len(planted), figures)
+
+
+def candidate_recall(
+    tests: Texts,
+    training: Iterable[Texts],
+    texts: int,
+    settings: OverlapSettings,
+    encode: Encode,
+    *,
+    test_set: str,
+    unit: str,
+    seed: int,
+) -> Result:
+    """Compare drawn training texts, of ``texts`` in all, with all test texts, and count the pairs of those that are candidates.
+
+    The value is None where the drawn texts have no pair.
+    """
+    whole, propose = meaning(tests, replace(settings, encode=ALL), encode), candidates(tests)
+    below = SAMPLE / max(texts, 1) * 2.0**64
+    drawn = proposed = 0
+    asked: list[str] = []
+    found: list[bool] = []
+    for batch in training:
+        kept = [place for place, text_id in enumerate(batch.ids) if key64(seed, _PURPOSE, text_id) < below]
+        sample = Texts([batch.ids[place] for place in kept], [batch.texts[place] for place in kept])
+        hits, candidate = whole(sample), propose(sample)
+        drawn, proposed = drawn + len(sample), proposed + int(candidate.sum())
+        asked += map(str, hits.test.tolist())
+        found += candidate[hits.train].tolist()
+    share = at_threshold(Labelled(np.zeros(len(found)), found, asked), 0.0)
+    figures = CandidateFigures(unit=unit, drawn=drawn, candidates=proposed, pairs=len(found), found=sum(found))
+    return Result(f"{CANDIDATE_RECALL}{unit}", test_set, "", "meaning", seed, share.value, share.interval, len(found), figures)

@@ -8,12 +8,13 @@ from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL
 from positionbias.report.cells import count_cell, decimal_cell, text_cell
 from positionbias.report.table import Cell, Column, Table, as_text
-from positionbias.results.overlap import ALL_SETS, ANY, OverlapFigures, RecallFigures
+from positionbias.results.overlap import ALL_SETS, ANY, CandidateFigures, OverlapFigures, RecallFigures
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 
 __all__ = ["overlap_text", "overlap_verdict", "recall_tables"]
 
+_WIDE = ("Kept", "Shared")
 _REPLACED = "Words replaced stands for paraphrases, which no rule can write."
 
 
@@ -48,7 +49,7 @@ def _sentence(result: Result, of: OverlapFigures) -> str:
 def overlap_text(results: Sequence[Result], examples: Sequence[Sequence[str]] = ()) -> str:
     """Return the sentences and the table."""
     names = ("Test set", "Unit", "Detector", "Training set")
-    numbers = ("Items", "Too short", "Leaked", "Queries", "Leaked queries", "Pairs", "Kept", "Shared", "Precision", "At least")
+    numbers = ("Items", "Too short", "Leaked", "Queries", "Leaked queries", "Pairs", "Kept", "Shared", "Precision")
     rows = [
         [
             *map(text_cell, (result.collection, of.unit, of.detector, result.system)),
@@ -65,13 +66,34 @@ def overlap_text(results: Sequence[Result], examples: Sequence[Sequence[str]] = 
                     of.shared_corpus,
                 )
             ),
-            *(Cell("unknown" if share is None else f"{share:.2f}", share) for share in (of.precision, of.precision_low)),
+            _precision_cell(of),
         ]
         for result, of in of_type(results, OverlapFigures)
     ]
-    columns = [*(Column(name, numeric=False) for name in names), *map(Column, numbers)]
+    columns = [*(Column(name, numeric=False) for name in names), *(Column(name, wide=name in _WIDE) for name in numbers)]
     parts = [*overlap_verdict(results), "", as_text(Table("overlap", "Overlap", columns, rows))]
+    parts += candidate_sentences(results)
     return "\n".join([*parts, *(line for table in recall_tables(results) for line in ("", as_text(table)))])
+
+
+def candidate_sentences(results: Sequence[Result]) -> list[str]:
+    """Return for each unit what the detector of meaning misses by looking at candidates alone."""
+    lines = []
+    for result, of in of_type(results, CandidateFigures):
+        looked = f"meaning looked at candidates alone: of {of.drawn:,} drawn training {of.unit} {of.candidates:,} are"
+        if result.value is None:
+            lines.append(f"\n{looked}, and none has a pair, so nobody can tell what they miss.")
+        else:
+            low = f", at least {result.interval.low:.1%}" if result.interval else ""
+            lines.append(f"\n{looked}; they have {of.found:,} of the {of.pairs:,} pairs ({result.value:.1%}{low}).")
+    return lines
+
+
+def _precision_cell(of: OverlapFigures) -> Cell:
+    """Return the estimate with its lower bound."""
+    if of.precision is None or of.precision_low is None:
+        return Cell("unknown" if of.kept else "")
+    return Cell(f"{of.precision:.2f} (≥ {of.precision_low:.2f})", of.precision, low=of.precision_low)
 
 
 def recall_tables(results: Sequence[Result]) -> list[Table]:

@@ -8,9 +8,20 @@ from msgspec import Struct
 
 from positionbias.results.figures import Figures
 
-__all__ = ["ALL_SETS", "ANY", "OVERLAP", "RECALL", "FoundOfPlanted", "OverlapFigures", "RecallFigures"]
+__all__ = [
+    "ALL_SETS",
+    "ANY",
+    "CANDIDATE_RECALL",
+    "OVERLAP",
+    "RECALL",
+    "CandidateFigures",
+    "FoundOfPlanted",
+    "OverlapFigures",
+    "RecallFigures",
+]
 
 OVERLAP = "overlap of "  # before the unit
+CANDIDATE_RECALL = "recall of candidates among "  # before the unit
 RECALL = "recall of planted "  # before the unit
 ALL_SETS = "all training sets"  # the system of a result over all of them
 ANY = "any"  # of a result over all detectors
@@ -59,3 +70,15 @@ class RecallFigures(Figures, frozen=True, kw_only=True):
     detector: str
     tests: int
     kinds: Mapping[str, FoundOfPlanted]
+
+
+class CandidateFigures(Figures, frozen=True, kw_only=True):
+    """Training texts drawn to measure what candidates miss, the candidates among them, all their pairs by meaning, and the candidates' pairs."""
+
+    MEASURES = (CANDIDATE_RECALL,)
+
+    unit: str
+    drawn: int
+    candidates: int
+    pairs: int
+    found: int
