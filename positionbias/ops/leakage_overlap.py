@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
+from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import output_place, pasted
+from positionbias.core.operation import Out, Overwrite, operation, settings_parameters
+from positionbias.core.places import input_place, output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.screen import wrapped
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Setting, refuse_idle
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs
-from positionbias.overlap.settings import OverlapSettings
+from positionbias.ops.query_encoder import Encoder, OpenedEncoder, Semantic
+from positionbias.overlap.settings import MEANING, EvidenceSettings, OverlapSettings
 
 if TYPE_CHECKING:
     from positionbias.overlap.sources import TextSet
     from positionbias.results.result import Result
 
 __all__ = ["OverlapFound", "overlap_leakage"]
+
+# options of the detector of meaning alone
+_OF_MEANING = ("--threshold", "--encode", *(one.of.flag(one.name) for one in settings_parameters(Encoder, "")))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,6 +50,8 @@ def overlap_leakage(
         Setting("A test set; may be given again.", flags=("--test",), metavar="[NAME=]TEST[:SPLIT]", place="read"),
     ] = (),
     settings: OverlapSettings = OverlapSettings(),
+    encoder: Encoder = Encoder(),
+    evidence: EvidenceSettings = EvidenceSettings(),
     examples: Annotated[int, Setting("Pairs to print of each test set and unit, with their texts.", least=0)] = 0,
     engine: Engine = Engine(),
     out: Out,
@@ -52,19 +59,22 @@ def overlap_leakage(
 ) -> OverlapFound:
     """Find passages, queries and pairs of test sets in training sets.
 
-    Texts are compared without case and punctuation: the same words (exact), shared runs of 13 words (ngram), and shared runs of 5 words for
-    shorter test texts. In a test set with judgements its relevant passages are compared, in a training set those that judgements name. A passage
+    Texts are compared without case and punctuation: the same words (exact), shared runs of 13 words (ngram), most runs of 3 words (near), and shared
+    runs of 5 words for test texts of fewer than 13; on request also by an encoder (meaning). How many of the pairs are right, only a labelled sample
+    says (``labelled``); what the detectors miss of the kinds of copies that a rule can make, ``recall`` says. In a test set with judgements its relevant passages are compared, in a training set those that judgements name. A passage
     in a corpus that both sides share is not its own copy, and is counted apart.
 
-        posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --out overlap
+        posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --recall 200 --out overlap
+        posbias leakage sample overlap/pairs/msmarco.dl19.passages.jsonl --found-by near --score jaccard_words --above 0 --out sheet.tsv
+        posbias leakage overlap msmarco --test msmarco:dl19 --labelled sheet.tsv --out with-precision
 
     Returns:
         The share of test queries that are found, by test set, unit, detector and training set. The pairs stand in ``out``, a file
         pairs/TEST.UNIT.jsonl each.
 
     Raises:
-        SettingError: no test set, or two sets of a side with one name.
-        InputError: texts that cannot be read.
+        SettingError: no test set, two sets of a side with one name, or no threshold for an encoder whose cosines nobody has labelled.
+        InputError: texts that cannot be read, or a sheet of other pairs.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Example:
@@ -83,17 +93,30 @@ def overlap_leakage(
         *(Read(f"training set {one.name}", one.place, one.checksum) for one in train),
         *(Read(f"test set {one.name}", one.place, one.checksum) for one in test),
     ]
+    semantic = _semantic(encoder, settings)
+    if semantic:
+        settings = replace(settings, threshold=semantic.threshold)
+        read.append(semantic.read())
+    read += [Read.file("labelled pairs", input_place(one)) for one in evidence.labelled]
     place = output_place(out)
 
     def measured(results: Sequence[Result]) -> OverlapFound:
         return OverlapFound(
             results,
             command="leakage overlap",
-            settings={**asdict(settings), "training": _splits(train), "tests": _splits(test)},
+            settings={
+                **asdict(settings),
+                "recall": evidence.recall,
+                "encoder": semantic.model.name if semantic else None,
+                "training": _splits(train),
+                "tests": _splits(test),
+            },
             read=read,
             name=f"Overlap with {', '.join(one.name for one in test)}",
-            packages=("numpy", "pyarrow"),
+            seed=evidence.seed,
+            packages=("numpy", "pyarrow", *(("torch", "transformers") if semantic else ())),
             host=engine.host,
+            remarks=("", f"By meaning: {semantic.rests_on}.") if semantic else (),
         )
 
     with engine.open() as map_shards:
@@ -103,6 +126,8 @@ def overlap_leakage(
             test,
             settings,
             lambda made: measured(made).manifest(place),
+            evidence=evidence,
+            encoder=OpenedEncoder.of(encoder, semantic.model) if semantic else None,
             map_shards=map_shards,
             overwrite=overwrite,
         )
@@ -113,3 +138,19 @@ def overlap_leakage(
 def _splits(sets: Sequence[TextSet]) -> dict[str, str]:
     """Return the splits of collections by the sets' names, so that a search can be repeated."""
     return {one.name: str(getattr(one, "split", "")) for one in sets}
+
+
+def _semantic(encoder: Encoder, settings: OverlapSettings) -> Semantic | None:
+    """Return the encoder and its threshold, where meaning is looked at.
+
+    Raises:
+        DependencyError: the extra ``models`` is not installed.
+        InputError, SettingError: as ``Encoder.semantic``.
+    """
+    if MEANING not in settings.detectors:
+        refuse_idle(
+            _OF_MEANING, wanted="--detector meaning, which it is for", found=f"--detector {' and '.join(settings.detectors)}"
+        )
+        return None
+    with models_extra("--detector meaning", "leave it out"):
+        return encoder.semantic(settings.threshold)

@@ -33,7 +33,7 @@ class Items:
 
     def too_short(self, detector: str, settings: OverlapSettings) -> int:
         """Return how many items have too few words for a detector."""
-        least = {"ngram": settings.n, "short": settings.short}.get(detector, 1)
+        least = {"ngram": settings.n, "near": settings.near_n, "short": settings.short}.get(detector, 1)
         return int((self.words < least).sum())
 
 

@@ -1,6 +1,7 @@
 """Detectors: functions that prepare the test texts, and return a search of training texts for them.
 
-A detector is a module with a function ``make(tests, settings) -> Search`` and its line in ``MAKERS``; its name stands in ``settings.DETECTORS``.
+A detector is a module with a function ``make(tests, settings) -> Search`` and its line in ``MAKERS``; its name stands in ``settings.DETECTORS``. That of
+meaning takes an encoder too.
 ``make`` is called once in each process, and ``search(batch)`` for every batch of training texts; both must depend on nothing else.
 """
 
@@ -13,15 +14,16 @@ from importlib import import_module
 
 import numpy as np
 
-from positionbias.overlap.settings import OverlapSettings
+from positionbias.overlap.settings import MEANING, OverlapSettings
 from positionbias.overlap.shingles import Words, hash_words
 
-__all__ = ["SCORES", "Hits", "Maker", "Search", "Texts", "searches"]
+__all__ = ["SCORES", "Encode", "Hits", "Maker", "Search", "Texts", "searches"]
 
 SCORES = ("of_test", "of_train", "jaccard_words", "cosine")  # in this order the scores of a pair decide
 MAKERS = {
     "exact": ("scan", "exact"),
     "ngram": ("scan", "ngram"),
+    "near": ("near", "near"),
     "short": ("scan", "short"),
 }
 
@@ -57,13 +59,18 @@ class Hits:
 
 
 Search = Callable[[Texts], Hits]
+Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
 Maker = Callable[[Texts, OverlapSettings], Search]
 
 
-def searches(tests: Texts, settings: OverlapSettings) -> dict[str, Search]:
-    """Return the search of each detector, by name."""
+def searches(tests: Texts, settings: OverlapSettings, encode: Encode | None = None) -> dict[str, Search]:
+    """Return the search of each detector, by name; ``encode`` makes vectors of texts, for meaning."""
     found = {}
     for name in settings.detectors:
+        if name == MEANING:
+            assert encode is not None
+            found[name] = import_module("positionbias.overlap.meaning").meaning(tests, settings, encode)
+            continue
         module, function = MAKERS[name]
         make: Maker = getattr(import_module(f"positionbias.overlap.{module}"), function)
         found[name] = make(tests, settings)

@@ -19,8 +19,10 @@ from positionbias.overlap.detectors import Texts
 from positionbias.overlap.found import Found, merged
 from positionbias.overlap.joined import joined
 from positionbias.overlap.lines import FOLDER, file_of, joined_records, records, write_records
-from positionbias.overlap.search import BlockFacts, Part, TestSide, search_blocks, write_tests
-from positionbias.overlap.settings import PAIRS, PASSAGES, QUERIES, OverlapSettings
+from positionbias.overlap.precision import read_sheets, with_precision
+from positionbias.overlap.recall import candidate_recall, planted_recall
+from positionbias.overlap.search import BlockFacts, OpenEncoder, Part, TestSide, search_blocks, write_tests
+from positionbias.overlap.settings import CANDIDATES, PAIRS, PASSAGES, QUERIES, EvidenceSettings, OverlapSettings
 from positionbias.overlap.sources import TextSet
 from positionbias.results.overlap import ANY
 from positionbias.results.result import Result, write_results
@@ -37,10 +39,12 @@ def find_overlap(
     settings: OverlapSettings,
     manifest: Callable[[Sequence[Result]], Manifest],
     *,
+    evidence: EvidenceSettings,
+    encoder: OpenEncoder | None = None,
     map_shards: MapShards = map,
     overwrite: bool = False,
 ) -> list[Result]:
-    """Compare every training text with every test text, unit by unit, and write ``out``.
+    """Compare every training text with every test text, unit by unit, and write ``out``; ``encoder`` is what the detector of meaning needs.
 
     Memory: the test texts with their shingles in each process, a block of training texts, and the pairs found.
 
@@ -56,12 +60,15 @@ def find_overlap(
         "command": "leakage overlap",
         "settings": asdict(settings),
         "sets": [[one.name, one.checksum] for one in (*training, *tests)],
+        "encoder": encoder.checksum if encoder else None,
     }
+    sheets = read_sheets(evidence.labelled)
     with resumable_folder(out, job, overwrite=overwrite) as folder:
         (folder / FOLDER).mkdir(exist_ok=True)
         work = folder / _WORK
         work.mkdir(exist_ok=True)
-        results = _Overlap(folder, work, training, tests, settings, map_shards).measured()
+        results = _Overlap(folder, work, training, tests, settings, evidence, encoder, map_shards).measured()
+        results = with_precision(results, folder, sheets)
         remove(work)
         write_results(folder, results, manifest(results))
     return results
@@ -86,10 +93,12 @@ class _Overlap:
         training: Sequence[TextSet],
         tests: Sequence[TextSet],
         settings: OverlapSettings,
+        evidence: EvidenceSettings,
+        encoder: OpenEncoder | None,
         map_shards: MapShards,
     ) -> None:
         self.folder, self.work, self.training, self.tests = folder, work, training, tests
-        self.settings, self.map_shards = settings, map_shards
+        self.settings, self.evidence, self.encoder, self.map_shards = settings, evidence, encoder, map_shards
         self.sources = [one.name for one in training]
 
     def measured(self) -> list[Result]:
@@ -103,6 +112,9 @@ class _Overlap:
                     results += self._of_unit(unit, number, found)
             if both:
                 results += self._of_pairs(number, units[QUERIES], units[PASSAGES])
+        for unit, found in units.items():
+            results += self._known_recall(unit, found)
+            results += self._candidate_recall(unit, found)
         if not results:
             place = self.tests[0].place
             raise bad_input(place, wanted="test texts to compare", found="none", do="give another --test, or --unit")
@@ -110,7 +122,7 @@ class _Overlap:
 
     def _searched(self, unit: str) -> _Unit:
         """Search all training sets for the test texts of a unit."""
-        side = write_tests(self.work / f"{unit}.arrow", self.tests, unit, self.settings)
+        side = write_tests(self.work / f"{unit}.arrow", self.tests, unit, self.settings, self.encoder)
         folder, asked = self.work / unit, sha256_file(Path(side.path))  # the order of test texts is in no checksum
         parts = [
             Part(number, block, self._same_corpus(unit, one), asked)
@@ -123,6 +135,31 @@ class _Overlap:
         paths = [folder / f"{number:06}" for number in range(len(parts))]
         found = merged(paths, sources, len(self.settings.detectors), self.settings.kept)
         return _Unit(side, side.texts(), found, facts, sources)
+
+    def _known_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
+        """Measure what the detectors find of planted duplicates, where it is asked."""
+        if not self.evidence.recall:
+            return
+        tests, searches = of.side()
+        for test, low, high in zip(self.tests, of.side.starts, of.side.starts[1:], strict=False):
+            drawn = {"number": self.evidence.recall, "seed": self.evidence.seed}
+            yield from planted_recall(tests, slice(low, high), searches, test_set=test.name, unit=unit, **drawn)
+
+    def _candidate_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
+        """Measure what the candidates of the detector of meaning miss, where it looks at candidates alone."""
+        if self.encoder is None or self.settings.encode != CANDIDATES or not len(of.tests):
+            return
+        training = (batch for one in self.training for block in one.blocks(unit) for batch in block.batches())
+        yield candidate_recall(
+            of.tests,
+            training,
+            sum(one.texts for one in of.facts),
+            self.settings,
+            self.encoder(),
+            test_set=", ".join(one.name for one in self.tests),
+            unit=unit,
+            seed=self.evidence.seed,
+        )
 
     def _same_corpus(self, unit: str, training: TextSet) -> tuple[bool, ...]:
         return tuple(unit == PASSAGES and training.corpus != "" and training.corpus == test.corpus for test in self.tests)

@@ -94,8 +94,15 @@ class OverlapFolder:
         Raises:
             InputError: settings that this version does not know.
         """
-        own = {name: value for name, value in self.manifest.settings.items() if name not in ("training", "tests")}
+        known = OverlapSettings.__dataclass_fields__
+        own = {name: value for name, value in self.manifest.settings.items() if name in known}
         return settings_from(own, self.path)
+
+    @property
+    def encoder(self) -> tuple[str, str]:
+        """The name and checksum of the encoder that looked at meaning; empty where none did."""
+        item = self.manifest.input("encoder")
+        return (str(self.manifest.settings.get("encoder")), item.checksum) if item is not None else ("", "")
 
     @cached_property
     def results(self) -> Sequence[Result]:

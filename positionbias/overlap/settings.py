@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from positionbias.core.settings import Panel, check_once, check_settings, setting
+from positionbias.core.places import Place
+from positionbias.core.settings import Panel, check_once, check_settings, seed_setting, setting
 
-__all__ = ["DETECTORS", "PAIRS", "PASSAGES", "QUERIES", "UNITS", "OverlapSettings"]
+__all__ = ["CANDIDATES", "DETECTORS", "MEANING", "PAIRS", "PASSAGES", "QUERIES", "UNITS", "EvidenceSettings", "OverlapSettings"]
 
 PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
 UNITS = (PASSAGES, QUERIES, PAIRS)
-DETECTORS = ("exact", "ngram", "short")  # in the order of tables; each is a line of ``detectors.MAKERS``
+MEANING = "meaning"  # the detector that needs an encoder
+BY_WORDS = ("exact", "ngram", "near", "short")
+DETECTORS = (*BY_WORDS, MEANING)  # in the order of tables; each is a line of ``detectors.MAKERS``
+ALL, CANDIDATES = "all", "candidates"  # training texts to encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,9 @@ class OverlapSettings:
         choices=UNITS,
     )
     detectors: Sequence[str] = setting(
-        DETECTORS,
-        "Exact: the same words. N-gram: shared runs of --words-in-a-row words. Short: shorter runs, for test texts of fewer words than that; may be given again.",
+        BY_WORDS,
+        "What looks for copies: exact (the same words), ngram (shared runs of words), near (most runs of 3 words), short (shorter runs, for test texts "
+        "of fewer words than --ngram), meaning (an encoder). May be given again. [default: all but meaning]",
         flags=("--detector",),
         choices=DETECTORS,
     )
@@ -50,6 +55,33 @@ class OverlapSettings:
         "Words of a run, for test texts of fewer words than --ngram.",
         flags=("--short-ngram",),
         least=1,
+        panel=Panel.ADVANCED,
+    )
+    near_n: int = setting(
+        3, "Words of a run, for near-duplicates.", flags=("--near-ngram",), least=1, most=1_000, panel=Panel.ADVANCED
+    )
+    jaccard: float = setting(
+        0.5,
+        "Lowest Jaccard coefficient of near-duplicates: runs of words that both texts have, of all that one has.",
+        flags=("--near-jaccard",),
+        above=0,
+        most=1,
+        wanted="a share above 0, to 1",
+        panel=Panel.ADVANCED,
+    )
+    threshold: float | None = setting(
+        None,
+        "Lowest cosine of a pair of one meaning.",
+        least=-1,
+        most=1,
+        wanted="a cosine from -1 to 1",
+        absent="the encoder's own, if people labelled its cosines",
+        metavar="SCORE",
+    )
+    encode: str = setting(
+        ALL,
+        "Training texts to encode: all, or those that share half of the words with a test text; what these miss is measured.",
+        choices=(ALL, CANDIDATES),
         panel=Panel.ADVANCED,
     )
     all_passages: bool = setting(False, "Compare all passages of collections, not only those that judgements name.")
@@ -70,3 +102,26 @@ class OverlapSettings:
     def short(self) -> int:
         """The words of a run for test texts shorter than ``n`` words."""
         return min(self.n, self.short_n)
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSettings:
+    """How good the detectors are: labelled pairs, for their precision, and test texts to plant duplicates of, for their recall.
+
+    Raises:
+        SettingError: a number below 0.
+    """
+
+    labelled: Sequence[Place] = setting(
+        (),
+        "A filled sheet of posbias leakage sample, which gives the precision of the detectors; may be given again.",
+        metavar="SHEET",
+        place="read",
+    )
+    recall: int = setting(
+        0, "Plant duplicates of N test texts of each unit, and say how many of each kind are found.", least=0, metavar="N"
+    )
+    seed: int = seed_setting()
+
+    def __post_init__(self) -> None:
+        check_settings(self)

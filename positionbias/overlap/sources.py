@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from positionbias.core.closest import or_closest
@@ -20,7 +21,9 @@ from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import bad_input
 from positionbias.core.input_state import file_mark
 from positionbias.core.manifest import MANIFEST
+from positionbias.core.shards import read_shard
 from positionbias.overlap.detectors import Texts
+from positionbias.overlap.normal import Encoded
 from positionbias.overlap.settings import PASSAGES, OverlapSettings
 
 __all__ = ["TextBlock", "TextSet", "text_set"]
@@ -136,13 +139,17 @@ class CollectionTexts:
                 yield QueryBlock(path, state, self.split)
             return
         rows = self._rows()
+        if rows is None:
+            yield from (ShardBlock(shard) for shard in self.collection.shard_paths)
+            return
         for start in range(0, len(rows), _ROWS):
             yield PassageBlock(path, state, rows[start : start + _ROWS])
 
-    def _rows(self) -> np.ndarray:
+    def _rows(self) -> np.ndarray | None:
+        """Return the rows of the judged passages; None for all."""
         judged = self._judged(self.relevant_from if self.test else None)
         if self.all_passages or judged is None:
-            return np.arange(len(self.collection))
+            return None
         found = self.collection.find(pc.unique(judged["passage_id"]).to_pylist())
         return np.sort(found[found >= 0])
 
@@ -156,6 +163,30 @@ class CollectionTexts:
         judged = self._judged(self.relevant_from)
         for batch in () if judged is None else judged.to_batches():
             yield from zip(batch["query_id"].to_pylist(), batch["passage_id"].to_pylist(), strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ShardBlock:
+    """All passages of a collection's shard."""
+
+    path: Path
+
+    def batches(self) -> Iterator[Texts]:
+        for whole in read_shard(self.path).to_batches():
+            for start in range(0, len(whole), _BATCH):
+                batch = whole.slice(start, _BATCH)
+                yield Texts(_encoded(batch.column("passage_id")), _encoded(batch.column("text")))
+
+    def fingerprint(self) -> str:
+        return repr(sorted(file_mark(self.path).items()))
+
+
+def _encoded(column: pa.StringArray) -> Encoded:
+    _, offsets, data = column.buffers()
+    if not data:
+        return Encoded(b"", [0] * (len(column) + 1))
+    ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    return Encoded(data[int(ends[0]) : int(ends[-1])].to_pybytes(), (ends - ends[0]).tolist())
 
 
 @lru_cache(maxsize=4)

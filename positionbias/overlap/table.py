@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from positionbias.overlap.shingles import Words, shingle_hashes
+from positionbias.overlap.shingles import Words, runs, shingle_hashes
 
-__all__ = ["Postings", "ShingleTable", "least_shared", "runs"]
+__all__ = ["Postings", "ShingleTable", "least_shared"]
 
-_BITS_A_KEY, _FEWEST_BITS, _MOST_BITS = 6, 16, 27  # powers of two: 64 bits a key, 16 MiB at most
+_BITS_A_KEY, _FEWEST_BITS, _MOST_BITS = 7, 16, 29  # powers of two: 128 bits a key, 64 MiB at most
+_THREE, _SEVEN, _ONE = np.uint64(3), np.uint8(7), np.uint8(1)
 
 
 def least_shared(sizes: np.ndarray, containment: float) -> np.ndarray:
@@ -16,12 +17,6 @@ def least_shared(sizes: np.ndarray, containment: float) -> np.ndarray:
     least = np.maximum(np.ceil(sizes * containment - 1e-9).astype(np.int64), 1)
     least += least / np.maximum(sizes, 1) < containment  # rounding
     return least
-
-
-def runs(counts: np.ndarray) -> np.ndarray:
-    """Return 0 … c - 1 for each of the counts, one after another: ``(sum of counts,)`` int64."""
-    ends = np.cumsum(counts)
-    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
 
 
 class Postings:
@@ -44,11 +39,11 @@ class ShingleTable:
     """The distinct shingles of test texts of ``n`` words a run; ``tests`` are the texts that have some.
 
     ``keys (k,)`` uint64 are sorted; ``holders`` lists the texts of each key and ``rare`` those for which it is among their rarest shingles:
-    so many that a text with ``containment`` of all must have one of them (the prefix filter of Chaudhuri, Ganti, Kaushik 2006). Rarity is the
-    number of test texts, then the key.
+    so many that a text with ``containment`` of all must have ``hits`` of them, or all that are needed if fewer (the prefix filter of Chaudhuri,
+    Ganti, Kaushik 2006). Rarity is the number of test texts, then the key.
     """
 
-    def __init__(self, words: Words, n: int, tests: np.ndarray, containment: float) -> None:
+    def __init__(self, words: Words, n: int, tests: np.ndarray, containment: float, hits: int = 1) -> None:
         hashes, texts = shingle_hashes(words, n)
         wanted = np.zeros(len(words.counts), bool)
         wanted[tests] = True
@@ -62,20 +57,19 @@ class ShingleTable:
         self.pairs = pairs  # sorted: text * keys + row
         self.rarity = np.diff(self.holders.starts)
         order = np.lexsort((rows, self.rarity[rows], texts))
-        prefix = self.sizes - least_shared(self.sizes, containment) + 1
+        least = least_shared(self.sizes, containment)
+        self.hits = np.minimum(least, hits)
+        prefix = self.sizes - least + self.hits
         first = runs(self.sizes[self.sizes > 0]) < prefix[texts[order]]
         self.rare = Postings(rows[order][first], texts[order][first], len(self.keys))
-        bits = min(_MOST_BITS, max(_FEWEST_BITS, len(self.keys).bit_length() + _BITS_A_KEY))
-        self._shift = np.uint64(64 - bits)
-        self._sieve = np.zeros(1 << bits, bool)
-        self._sieve[self.keys >> self._shift] = True
+        self._sieve = _Sieve(self.keys)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def find(self, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the places in ``hashes`` of those in the table, and their rows."""
-        places = np.flatnonzero(self._sieve[hashes >> self._shift])
+        places = self._sieve.passed(hashes)
         if not len(places) or not len(self.keys):
             return places[:0], places[:0]
         rows = np.minimum(np.searchsorted(self.keys, hashes[places]), len(self.keys) - 1)
@@ -88,3 +82,19 @@ class ShingleTable:
         at = np.minimum(np.searchsorted(self.pairs, wanted), len(self.pairs) - 1)
         found: np.ndarray = self.pairs[at] == wanted
         return found
+
+
+class _Sieve:
+    """A bit for each key, by its first bits."""
+
+    def __init__(self, keys: np.ndarray) -> None:
+        bits = min(_MOST_BITS, max(_FEWEST_BITS, len(keys).bit_length() + _BITS_A_KEY))
+        self.shift = np.uint64(64 - bits)
+        self.bits = np.zeros(1 << (bits - 3), np.uint8)
+        places = keys >> self.shift
+        np.bitwise_or.at(self.bits, places >> _THREE, _ONE << (places.astype(np.uint8) & _SEVEN))
+
+    def passed(self, hashes: np.ndarray) -> np.ndarray:
+        """Return the places of hashes that may be among the keys."""
+        places = hashes >> self.shift
+        return np.flatnonzero((self.bits[places >> _THREE] >> (places.astype(np.uint8) & _SEVEN)) & _ONE)
