@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +18,7 @@ from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Judgement, refuse_outputs
+from positionbias.ops.query_encoder import Encoder
 
 if TYPE_CHECKING:
     from positionbias.core.checks import Outcome
@@ -144,6 +145,7 @@ def check_leakage_card(
         Sequence[CollectionLike],
         Setting("A test set; may be given again.", flags=("--test",), metavar="[NAME=]TEST[:SPLIT]", place="read"),
     ] = (),
+    encoder: Encoder = Encoder(),
     engine: Engine = Engine(),
 ) -> CardChecked:
     """Compare a card with the training and test sets at hand: their checksums, then the counts of the same search, made again.
@@ -172,7 +174,7 @@ def check_leakage_card(
 
     path = input_place(card)
     held = read_card(path)
-    given = _Given.of(path, held, training, tests)
+    given = _Given.of(path, held, training, tests, encoder)
     if (version := package_versions()["positionbias"]) != held.version:
         say(f"{path}: made by positionbias {held.version}; this is {version}, which may count otherwise")
     agreements = list(agreements_of_sets(held, given.checksums))
@@ -189,9 +191,12 @@ class _Given:
     training: Mapping[str, CollectionLike]
     tests: Mapping[str, CollectionLike]
     checksums: Mapping[str, str]
+    encoder: Encoder
 
     @staticmethod
-    def of(path: Path, card: Card, training: Sequence[CollectionLike], tests: Sequence[CollectionLike]) -> _Given:
+    def of(
+        path: Path, card: Card, training: Sequence[CollectionLike], tests: Sequence[CollectionLike], encoder: Encoder
+    ) -> _Given:
         """Return the sets.
 
         Raises:
@@ -213,13 +218,12 @@ class _Given:
                     raise bad_input(path, wanted=f"a {side} set of {', '.join(dict.fromkeys(known))}", found=opened.name, do=do)
                 found[side][opened.name] = one
                 checksums[f"{side} set {opened.name}"] = opened.checksum
-        return _Given(found["training"], found["test"], checksums)
+        return _Given(found["training"], found["test"], checksums, encoder)
 
     def search(self, path: Path, overlap: Overlap, map_shards: MapShards) -> dict[tuple[str, str, str, str], Found]:
         """Make a card's search again with the sets at hand; rows of all training sets only where all are there."""
-        from positionbias.core.manifest import Manifest
+        from positionbias.ops.overlap_again import search_again
         from positionbias.overlap.card import rows_of
-        from positionbias.overlap.find import find_overlap
         from positionbias.overlap.sources import text_set
         from positionbias.results.overlap import ALL_SETS
 
@@ -227,12 +231,11 @@ class _Given:
         train, test = _at_hand(overlap.training, self.training), _at_hand(overlap.tests, self.tests)
         if not train or not test:
             return {}
-        made = Manifest(kind="results", name="search", command="leakage overlap")
+        encoder = self.encoder if self.encoder.encoder is not None else replace(self.encoder, encoder=overlap.encoder or None)
         training = [text_set(one, settings, test=False) for one in train]
         tests = [text_set(one, settings, test=True) for one in test]
         with tempfile.TemporaryDirectory() as folder:
-            out = Path(folder) / "found"
-            results = find_overlap(out, training, tests, settings, lambda _: made, map_shards=map_shards)
+            results = search_again(Path(folder) / "found", training, tests, settings, encoder, map_shards)
         rows = {row.key: row for row in rows_of(results)}
         complete = len(train) == len(overlap.training)
         return {key: row for key, row in rows.items() if complete or row.training != ALL_SETS}

@@ -136,7 +136,9 @@ def clean_leakage(
     _check_asked(against, counted, removing, detector, encoder)
     refuse_outputs(out, removing.sheet, overwrite=overwrite)
     if counted.pairs is not None and (removing.asked or is_overlap(counted.pairs)):
-        made = remove_overlap(collection, counted.pairs, counted.source, removing, split, engine, out, overwrite=overwrite)
+        made = remove_overlap(
+            collection, counted.pairs, counted.source, removing, split, encoder, engine, out, overwrite=overwrite
+        )
         return Cleaned(*made)
     return _without_queries(collection, against, counted, split or "train", detector, encoder, out, overwrite=overwrite)
 
@@ -149,7 +151,8 @@ def _check_asked(
 
     if (against is None) == (counted.pairs is None):
         raise SettingError("leakage clean: wanted --against or --pairs; found " + ("neither" if against is None else "both"))
-    for flag, given in (("--detector", detector), ("--encoder", encoder.encoder)):
+    overlap = counted.pairs is not None and is_overlap(counted.pairs)
+    for flag, given in (("--detector", detector), ("--encoder", None if overlap else encoder.encoder)):
         if against is None and given:
             raise SettingError(f"{flag}: wanted with --against, where pairs are looked for; found --pairs; drop one")
     if detector == "lexical" and not counted.lexical:
@@ -161,7 +164,7 @@ def _check_asked(
         raise SettingError("--source: wanted with --pairs of several sources; found --against; drop it")
     if idle_flag := next(given_flags(removing), None) if against is not None else None:
         raise SettingError(f"{idle_flag}: wanted with --pairs, which posbias leakage overlap writes; found --against; drop one")
-    if counted.pairs is not None and (removing.asked or is_overlap(counted.pairs)):
+    if overlap or (counted.pairs is not None and removing.asked):
         for flag in [
             one for one, given in (("--threshold", counted.threshold is not None), ("--lexical", counted.lexical)) if given
         ]:

@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
-from positionbias.core.files import remove as remove_folder
 from positionbias.core.groups import Groups
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, input_ref, manifest_if_any, package_versions
+from positionbias.core.manifest import input_ref, manifest_if_any, package_versions
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.seal import CACHE
@@ -27,11 +26,13 @@ from positionbias.engine.choose import Engine
 from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
 from positionbias.leakage.sheet import write_sheet
 from positionbias.ops.outcome import Read
+from positionbias.ops.overlap_again import search_again
+from positionbias.ops.query_encoder import Encoder
 from positionbias.overlap.card import CardSet, command_of, rows_of
-from positionbias.overlap.find import find_overlap
 from positionbias.overlap.folder import OverlapFolder, RecordedSet, is_overlap
 from positionbias.overlap.removal import Evidence, counts, evidence_of, with_judgements
 from positionbias.overlap.removing import Removal, Removing
+from positionbias.overlap.settings import MEANING
 from positionbias.overlap.sources import CollectionTexts, TextSet, text_set
 from positionbias.overlap.statement import NAME, Statement, statement_text
 from positionbias.results.overlap_removed import LeaksRemoved
@@ -56,6 +57,7 @@ def remove_overlap(
     source: str | None,
     removing: Removing,
     split: str | None,
+    encoder: Encoder,
     engine: Engine,
     out: Place,
     *,
@@ -68,7 +70,7 @@ def remove_overlap(
         InputError: pairs of another collection, pairs that are not complete, or nothing that would stay.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
-    removal, place = removing.removal, output_place(out)
+    removal, place = _of_search(removing.removal, pairs), output_place(out)
     opened = _opened(given)
     held = _Pairs.of(pairs, source, removal, opened)
     found = evidence_of(held, removal)
@@ -93,7 +95,7 @@ def remove_overlap(
             kept = {"split": split, "left_out": len(opened) - len(made), "kept": len(made)}
             done = Removed(made, _figures({**made.manifest.content_as(dict, LEFT_OUT), **kept}, removal, found), ())
         else:
-            after = _After(opened, held, removal, found, removing.check_by, split, place, map_shards)
+            after = _After(opened, held, removal, found, removing.check_by, encoder, split, place, map_shards)
             made_of = without(opened, place, left_out, finished=after, map_shards=map_shards, overwrite=overwrite)
             done = Removed(made_of, after.figures(made_of), after.left)
     _say_other_splits(done.figures)
@@ -103,6 +105,22 @@ def remove_overlap(
         hint(f"{len(drawn):,} of {found.counted:,} pairs that counted written to {pasted(removing.sheet)}, to look at")
     hint(f"written to {pasted(place)}")
     return done
+
+
+def _of_search(removal: Removal, pairs: Place) -> Removal:
+    """Return a removal with those of its detectors that a search had.
+
+    Raises:
+        SettingError: it had none of them.
+    """
+    if not is_overlap(pairs):
+        return removal
+    had = OverlapFolder(pairs).settings.detectors
+    if not (found_by := tuple(name for name in removal.found_by if name in had)):
+        raise SettingError(
+            f"--found-by: wanted detectors of {pairs}; found {', '.join(removal.found_by)}; give of {', '.join(had)}"
+        )
+    return replace(removal, found_by=found_by)
 
 
 def _opened(given: CollectionLike) -> Collection | Groups:
@@ -198,6 +216,7 @@ class _After:
     removal: Removal
     found: Evidence
     check_by: Sequence[str]
+    encoder: Encoder
     split: str
     place: Path
     map_shards: MapShards
@@ -219,11 +238,11 @@ class _After:
         return _figures(made.manifest.content_as(dict, LEFT_OUT), self.removal, self.found)
 
     def _searched_again(self, folder: OverlapFolder, made: Collection) -> Sequence[Result]:
-        settings = replace(
-            folder.settings,
-            units=(self.removal.unit,),
-            detectors=tuple(dict.fromkeys([*folder.settings.detectors, *self.check_by])),
-        )
+        names = dict.fromkeys([*folder.settings.detectors, *self.check_by])
+        if MEANING in names and self.encoder.encoder is None:
+            say("the result is not searched by meaning again; --encoder does it")
+            del names[MEANING]
+        settings = replace(folder.settings, units=(self.removal.unit,), detectors=tuple(names))
         test = self.removal.side == "test"
         mine, theirs = (folder.tests, folder.training) if test else (folder.training, folder.tests)
         own: list[TextSet] = [
@@ -238,12 +257,7 @@ class _After:
             given = f"{recorded.name}={place}{f':{recorded.split}' if recorded.split else ''}"
             others.append(text_set(given, settings, test=not test))
         training, tests = (others, own) if test else (own, others)
-        out = made.path / CACHE / "searched-again"
-        empty = Manifest(kind="results", name="searched again", command="leakage overlap")
-        try:
-            return find_overlap(out, training, tests, settings, lambda _: empty, map_shards=self.map_shards, overwrite=True)
-        finally:
-            remove_folder(out)
+        return search_again(made.path / CACHE / "searched-again", training, tests, settings, self.encoder, self.map_shards)
 
     def _statement(self, made: Collection, facts: JsonObject) -> Statement:
         folder = self.pairs.folder
@@ -265,7 +279,7 @@ class _After:
         folder, removal = self.pairs.folder, self.removal
         name = self.pairs.file.name
         if folder is not None:
-            yield command_of(folder.training.values(), folder.tests.values(), folder.settings, out=name)
+            yield command_of(folder, out=name)
         words = ["posbias leakage clean", self.source.name, "--pairs", name, "--remove", removal.what, "--unit", removal.unit]
         words += ["--side", removal.side, "--split", self.split, *(f"--found-by {one}" for one in removal.found_by)]
         words += [f"--source {self.pairs.source}"] if self.pairs.source is not None else []

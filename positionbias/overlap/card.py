@@ -5,7 +5,7 @@ The card is a dataclass; ``card.json`` is it, ``card.md`` shows it. ``check_card
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from shlex import quote
@@ -73,6 +73,7 @@ class Overlap:
     training: tuple[CardSet, ...]
     tests: tuple[CardSet, ...]
     settings: JsonObject
+    encoder: str
     command: str
     found: tuple[Found, ...]
 
@@ -120,9 +121,9 @@ def card_of(folders: Sequence[OverlapFolder]) -> Card:
 
 def _overlap(folder: OverlapFolder) -> Overlap:
     sides = [tuple(map(CardSet.of, side.values())) for side in (folder.training, folder.tests)]
-    command = command_of(folder.training.values(), folder.tests.values(), folder.settings)
+    command = command_of(folder)
     settings = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(folder.settings).items()}
-    return Overlap(sides[0], sides[1], settings, command, tuple(rows_of(folder.results)))
+    return Overlap(sides[0], sides[1], settings, folder.encoder[0], command, tuple(rows_of(folder.results)))
 
 
 def rows_of(results: Sequence[Result]) -> Iterator[Found]:
@@ -132,16 +133,16 @@ def rows_of(results: Sequence[Result]) -> Iterator[Found]:
         yield Found(result.collection, result.system, **{name: getattr(of, name) for name in shared})
 
 
-def command_of(
-    training: Iterable[RecordedSet], tests: Iterable[RecordedSet], settings: OverlapSettings, out: str = "overlap"
-) -> str:
+def command_of(folder: OverlapFolder, out: str = "overlap") -> str:
     """Return the command that repeats a search, with every setting that is no default."""
-    words = ["posbias", *COMMAND.split(), *(quote(one.spec()) for one in training)]
-    for test in tests:
+    settings = folder.settings
+    words = ["posbias", *COMMAND.split(), *(quote(one.spec()) for one in folder.training.values())]
+    for test in folder.tests.values():
         words += ["--test", quote(test.spec())]
     for one in settings_parameters(OverlapSettings, ""):
         value = getattr(settings, one.name)
         for item in value if one.many else (value,):
             if value != one.default and item is not False:
                 words += [one.flag, *([] if item is True else [quote(f"{item}")])]
+    words += ["--encoder", quote(folder.encoder[0])] if folder.encoder[0] else []
     return " ".join([*words, "--out", quote(out)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from positionbias.core.formatting import MISSING
@@ -37,7 +36,7 @@ def _overlap_lines(overlap: Overlap) -> Iterator[str]:
     yield from [*(f"- {escaped(line)}" for line in _sentences(overlap)), ""]
     yield from ["### Sets", "", *set_lines(overlap.training, overlap.tests), ""]
     yield from ["### Overlap", "", *found_lines(overlap.found), ""]
-    yield from ["### Detectors", "", *detector_lines(settings_from(overlap.settings, Path("card"))), ""]
+    yield from ["### Detectors", "", *detector_lines(settings_from(overlap.settings, Path("card")), overlap.encoder), ""]
     yield from ["### Repeat", "", f"    {overlap.command}"]
 
 
@@ -90,18 +89,16 @@ def found_lines(found: Sequence[Found]) -> list[str]:
     return table_lines(columns, rows)
 
 
-def detector_lines(settings: OverlapSettings) -> list[str]:
+def detector_lines(settings: OverlapSettings, encoder: str = "") -> list[str]:
     """Return a line for each detector: what it compares, from which threshold."""
     share = f"at least {100 * settings.containment:g} % of one text's runs of"
     told = {
         "exact": f"the same words ({_SAME})",
         "ngram": f"{share} {settings.n} words stand in the other",
+        "near": f"a Jaccard coefficient of at least {settings.jaccard:g} of the runs of {settings.near_n} words",
+        "meaning": f"a cosine of at least {settings.threshold:.4g} by {escaped(encoder) or 'an encoder'}"
+        if settings.threshold
+        else "",
         "short": f"{share} {settings.short} words stand in the other, for test texts of fewer than {settings.n} words",
     }
-    return [f"- {name}: {told.get(name) or _own_settings(name, settings)}." for name in settings.detectors]
-
-
-def _own_settings(name: str, settings: OverlapSettings) -> str:
-    """Return the settings that begin with a detector's name."""
-    own = {field: value for field, value in asdict(settings).items() if field.startswith(name)}
-    return ", ".join(f"{field.replace('_', ' ')} {value}" for field, value in own.items()) or "at its default settings"
+    return [f"- {name}: {told.get(name) or 'at its own settings'}." for name in settings.detectors]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.corpora.left_out import Removed
-from positionbias.leakage.pairs import OVERLAP_DETECTORS, Pair
+from positionbias.leakage.pairs import Pair
 from positionbias.overlap.removing import Removal
 from positionbias.overlap.settings import PAIRS, PASSAGES
 
@@ -38,16 +38,10 @@ class Evidence:
 
 
 def counts(pair: Pair, found_by: Sequence[str]) -> bool:
-    """Return True if a pair counts as a leak: by its label, else if a wanted detector found it.
-
-    Pairs of ``leakage find`` count where they were found by meaning, those of unknown detectors always.
-    """
+    """Return True if a pair counts as a leak: by its label, else if a wanted detector found it; one of unknown detectors counts."""
     if pair.label is not None:
         return pair.label.leaks
-    if pair.by_words_alone:
-        return False
-    own = [name for name in pair.found_by if name in OVERLAP_DETECTORS]
-    return not own or any(name in found_by for name in own)
+    return not pair.found_by or any(name in found_by for name in pair.found_by)
 
 
 def evidence_of(pairs: Iterable[Pair], removal: Removal) -> Evidence:

@@ -14,17 +14,15 @@ from positionbias.core.errors import SettingError
 from positionbias.core.places import Place
 from positionbias.core.settings import Panel, check_settings, setting
 from positionbias.corpora.left_out import REMOVABLE, What
-from positionbias.leakage.pairs import OVERLAP_DETECTORS
+from positionbias.leakage.pairs import LEXICAL, OVERLAP_DETECTORS, SEMANTIC
 from positionbias.overlap.settings import DETECTORS, PAIRS, PASSAGES, QUERIES, UNITS
 
 __all__ = ["COUNTED", "PAIRS_OF", "CountedLeaks", "Removal", "Removing", "Side"]
 
 Side = Literal["train", "test"]
 SIDES: tuple[Side, ...] = get_args(Side)
-COUNTED = ("exact", "ngram")  # the detectors whose pairs count without a label
-CHECKS = tuple(
-    name for name in ("minhash",) if name in DETECTORS
-)  # what searches a result again besides the detectors of the search
+COUNTED = (SEMANTIC, "exact", "ngram")  # the detectors whose pairs count without a label
+CHECKS = ("near",)  # what searches a result again besides the detectors of the search
 PAIRS_OF = {PASSAGES: "pairs of passages", QUERIES: "pairs of queries", PAIRS: "pairs of queries with passages"}
 _UNIT_OF: Mapping[What, str] = {"passages": PASSAGES, "queries": QUERIES, "judgements": PAIRS}
 
@@ -72,7 +70,9 @@ class CountedLeaks:
         absent="queries",
     )
     found_by: Sequence[str] = setting(
-        COUNTED, "A detector whose pairs count without a label; may be given again.", choices=OVERLAP_DETECTORS
+        COUNTED,
+        "A detector whose pairs count without a label; may be given again.",
+        choices=(SEMANTIC, LEXICAL, *OVERLAP_DETECTORS),
     )
 
     def __post_init__(self) -> None:
@@ -98,7 +98,9 @@ class Removing:
         None, "Because of which pairs.", choices=UNITS, absent="passages or queries as they are removed; pairs for judgements"
     )
     found_by: Sequence[str] = setting(
-        COUNTED, "A detector whose pairs count without a label; may be given again.", choices=OVERLAP_DETECTORS
+        COUNTED,
+        "A detector whose pairs count without a label; may be given again.",
+        choices=(SEMANTIC, LEXICAL, *OVERLAP_DETECTORS),
     )
     check_by: Sequence[str] = setting(
         CHECKS,
