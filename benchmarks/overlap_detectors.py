@@ -157,7 +157,10 @@ def scored(place: Path, truth: Truth) -> dict[str, Any]:
 def by_kind(found: np.ndarray, truth: Truth) -> dict[str, float]:
     there = np.zeros(len(truth.kinds), bool)
     there[found - truth.first] = True
-    return {"all": float(there.mean()), **{kind.value: float(there[truth.kinds == kind.value].mean()) for kind in DuplicateKind}}
+    return {
+        "all": float(there.mean()),
+        **{kind.value: float(there[truth.kinds == kind.value].mean()) for kind in DuplicateKind},
+    }
 
 
 def run(name: str, folder: Path, given: argparse.Namespace) -> dict[str, Any]:
@@ -183,7 +186,9 @@ def campaign(folder: Path, given: argparse.Namespace) -> dict[str, dict[str, Any
     for turn in range(max(rounds.values())):
         for name in names:
             if turn < rounds[name]:
-                runs[name].append(kept_part(folder / "runs" / f"{name}-{turn}.json", lambda name=name: run(name, folder, given)))  # type: ignore[misc]
+                runs[name].append(
+                    kept_part(folder / "runs" / f"{name}-{turn}.json", lambda name=name: run(name, folder, given))
+                )  # type: ignore[misc]
     truth = Truth.read(folder)
     return {
         name: {
@@ -202,16 +207,25 @@ def row(cells: Sequence[str]) -> str:
 
 def table(found: Mapping[str, Mapping[str, Any]], recall: str) -> Iterator[str]:
     kinds = ["all", *(kind.value for kind in DuplicateKind)]
-    score = recall.replace("recall at", "from")
-    yield row(["detector", "processor s", "peak MiB", "pairs", "wrong", *(["from score"] if score in found["near"] else []), *kinds])
+    score = recall.replace("recall at", "from") if recall != "recall" else ""
+    yield row(
+        ["detector", "processor s", "peak MiB", "pairs", "wrong", *(["from score"] if score in found["near"] else []), *kinds]
+    )
     yield row(["---"] * (len(kinds) + 5 + (score in found["near"])))
     for name, of in found.items():
         if name == "reading" and recall != "recall":
             continue
         least = of.get(score)
-        cells = [PEERS.get(name, f"**{name}**"), f"{of['processor']:.1f}", f"{of['peak'] / 2**20:,.0f}", f"{of['pairs']:,}", f"{of['wrong']:,}"]
+        shares: Mapping[str, float] = of[recall]
+        cells = [
+            PEERS.get(name, f"**{name}**"),
+            f"{of['processor']:.1f}",
+            f"{of['peak'] / 2**20:,.0f}",
+            f"{of['pairs']:,}",
+            f"{of['wrong']:,}",
+        ]
         cells += ["–" if least is None else f"{least:.3f}"] if score in found["near"] else []
-        yield row([*cells, *(f"{of[recall][kind]:.3f}" for kind in kinds)])
+        yield row([*cells, *(f"{shares[kind]:.3f}" for kind in kinds)])
 
 
 def dominated(found: Mapping[str, Mapping[str, Any]], recall: str) -> Iterator[str]:
