@@ -28,10 +28,11 @@ MAKERS = {
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts with their ids, of one side; their words are hashed once for all detectors."""
+    """Texts with their ids, of one side; their words are hashed once for all detectors. ``left_out`` counts rows without a usable text."""
 
     ids: Sequence[str]
     texts: Sequence[str]
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)
