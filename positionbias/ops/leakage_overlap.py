@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
@@ -18,6 +18,7 @@ from positionbias.ops.outcome import Measurements, Read, refuse_outputs
 from positionbias.overlap.settings import OverlapSettings
 
 if TYPE_CHECKING:
+    from positionbias.overlap.text import Example
     from positionbias.results.result import Result
 
 __all__ = ["OverlapFound", "overlap_leakage"]
@@ -27,7 +28,7 @@ __all__ = ["OverlapFound", "overlap_leakage"]
 class OverlapFound(Measurements):
     """The counts of overlap by test set, unit, detector and training set; the pairs stand in the folder that was written."""
 
-    examples: Sequence[Sequence[str]] = ()
+    examples: Sequence[Example] = ()
 
     def _text(self) -> str:
         from positionbias.overlap.text import overlap_text
@@ -71,39 +72,39 @@ def overlap_leakage(
         >>> print(pb.overlap_leakage(["planted:train"], tests=["planted:test"], out="overlap"))
     """
     from positionbias.overlap.find import find_overlap
+    from positionbias.overlap.lines import FOLDER
     from positionbias.overlap.sources import text_set
+    from positionbias.overlap.text import surest
 
     if not training or not tests:
-        raise SettingError("leakage overlap: wanted training sets and --test; found one of them missing; give both")
+        found = "no training set" if tests else "no --test" if training else "neither"
+        raise SettingError(f"leakage overlap: wanted training sets and --test; found {found}; give both")
     refuse_outputs(out, overwrite=overwrite)
-    train = [text_set(one, settings, test=False) for one in training]
-    test = [text_set(one, settings, test=True) for one in tests]
-    read = [
-        *(Read(f"training set {one.name}", one.place, one.checksum) for one in train),
-        *(Read(f"test set {one.name}", one.place, one.checksum) for one in test),
-    ]
     place = output_place(out)
+    train, test = ([text_set(one, settings, test=side is tests) for one in side] for side in (training, tests))
+    named = [*(("training set", one) for one in train), *(("test set", one) for one in test)]
 
-    def measured(results: Sequence[Result]) -> OverlapFound:
+    def measured(results: Sequence[Result], remarks: Sequence[str]) -> OverlapFound:
         return OverlapFound(
             results,
             command="leakage overlap",
             settings=asdict(settings),
-            read=read,
+            read=[Read(f"{role} {one.name}", one.place, one.checksum) for role, one in named],
             name=f"Overlap with {', '.join(one.name for one in test)}",
             packages=("numpy", "pyarrow"),
             host=engine.host,
+            remarks=remarks,
         )
 
     with engine.open() as map_shards:
-        results = find_overlap(
+        results, remarks = find_overlap(
             place,
             train,
             test,
             settings,
-            lambda made: measured(made).manifest(place),
+            lambda *found: measured(*found).manifest(place),
             map_shards=map_shards,
             overwrite=overwrite,
         )
-    hint(f"pairs written to {pasted(place)}")
-    return measured(results)
+    hint(f"pairs written to {pasted(place / FOLDER)}")
+    return replace(measured(results, remarks), examples=surest(place, results, examples) if examples else ())

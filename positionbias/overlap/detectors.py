@@ -1,7 +1,7 @@
 """Detectors: functions that prepare the test texts, and return a search of training texts for them.
 
-A detector is a module with a function ``make(tests, settings) -> Search`` and its line in ``MAKERS``; its name stands in ``settings.DETECTORS``.
-``make`` is called once in each process, and ``search(batch)`` for every batch of training texts; both must depend on nothing else.
+A detector is a module with a function ``make(tests, settings) -> Search`` and a line in ``settings.DETECTORS``. ``make`` is called once in each
+process, and ``search(batch)`` for every batch of training texts; what they return depends on nothing else.
 """
 
 from __future__ import annotations
@@ -13,17 +13,12 @@ from importlib import import_module
 
 import numpy as np
 
-from positionbias.overlap.settings import OverlapSettings
+from positionbias.overlap.settings import DETECTORS, OverlapSettings
 from positionbias.overlap.shingles import Words, hash_words
 
 __all__ = ["SCORES", "Hits", "Maker", "Search", "Texts", "searches"]
 
 SCORES = ("of_test", "of_train", "jaccard_words", "cosine")  # in this order the scores of a pair decide
-MAKERS = {
-    "exact": ("scan", "exact"),
-    "ngram": ("scan", "ngram"),
-    "short": ("scan", "short"),
-}
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,7 @@ def searches(tests: Texts, settings: OverlapSettings) -> dict[str, Search]:
     """Return the search of each detector, by name."""
     found = {}
     for name in settings.detectors:
-        module, function = MAKERS[name]
+        module, function = DETECTORS[name]
         make: Maker = getattr(import_module(f"positionbias.overlap.{module}"), function)
         found[name] = make(tests, settings)
     return found

@@ -11,7 +11,12 @@ __all__ = ["DETECTORS", "PAIRS", "PASSAGES", "QUERIES", "UNITS", "OverlapSetting
 
 PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
 UNITS = (PASSAGES, QUERIES, PAIRS)
-DETECTORS = ("exact", "ngram", "short")  # in the order of tables; each is a line of ``detectors.MAKERS``
+# each with the module here and its function (``detectors``), in the order of tables
+DETECTORS = {
+    "exact": ("scan", "exact"),
+    "ngram": ("scan", "ngram"),
+    "short": ("scan", "short"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +31,17 @@ class OverlapSettings:
 
     units: Sequence[str] = setting(
         UNITS,
-        "What to compare; may be given again. Pairs are a query with a relevant passage of it.",
+        "What to compare: passages, queries, or queries together with a relevant passage. May be given again.",
         flags=("--unit",),
         choices=UNITS,
     )
     detectors: Sequence[str] = setting(
-        DETECTORS,
-        "Exact: the same words. N-gram: shared runs of --words-in-a-row words. Short: shorter runs, for test texts of fewer words than that; may be given again.",
+        ("exact", "ngram", "short"),
+        "Exact: the same words. Ngram: shared runs of words. Short: shorter runs, for test texts with too few words for ngram. May be given again.",
         flags=("--detector",),
         choices=DETECTORS,
     )
-    n: int = setting(13, "Words of a run.", flags=("--ngram",), least=2, most=1_000, panel=Panel.ADVANCED)
+    n: int = setting(13, "Words of a run for --detector ngram.", flags=("--ngram",), least=2, most=1_000, panel=Panel.ADVANCED)
     containment: float = setting(
         0.5,
         "Lowest share of one text's runs of words that the other must have.",
@@ -47,7 +52,7 @@ class OverlapSettings:
     )
     short_n: int = setting(
         5,
-        "Words of a run, for test texts of fewer words than --ngram.",
+        "Words of a run for --detector short.",
         flags=("--short-ngram",),
         least=1,
         panel=Panel.ADVANCED,
