@@ -114,15 +114,17 @@ class _Overlap:
         """Search all training sets for the test texts of a unit."""
         side = write_tests(self.work / f"{unit}.arrow", self.tests, unit, self.settings)
         folder, asked = self.work / unit, sha256_file(Path(side.path))  # the order of test texts is in no checksum
-        parts = [
-            Part(number, block, self._same_corpus(unit, one), asked)
-            for number, one in enumerate(self.training)
-            for block in one.blocks(unit)
-        ]
-        done = search_blocks(folder, parts, side, self.map_shards)
-        facts = list(track(done, f"comparing {unit}", len(parts), unit="blocks"))
-        sources = [part.source for part in parts]
-        paths = [folder / f"{number:06}" for number in range(len(parts))]
+        sources: list[int] = []  # of each block that was handed out
+
+        def parts() -> Iterator[Part]:
+            for number, one in enumerate(self.training):
+                for block in one.blocks(unit):
+                    sources.append(number)
+                    yield Part(number, block, self._same_corpus(unit, one), asked)
+
+        done = search_blocks(folder, parts(), side, self.map_shards)
+        facts = list(track(done, f"comparing {unit}", unit="blocks"))
+        paths = [folder / f"{number:06}" for number in range(len(facts))]
         for number, name in enumerate(self.sources):
             if left_out := sum(fact.left_out for fact, source in zip(facts, sources, strict=True) if source == number):
                 self.remarks.append(f"{name}: {left_out:,} rows without usable {unit} were left out.")
