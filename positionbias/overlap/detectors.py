@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import import_module
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from positionbias.overlap.settings import DETECTORS, MEANING, OverlapSettings
 from positionbias.overlap.shingles import Words, hash_words
 
-__all__ = ["SCORES", "Encode", "Hits", "Maker", "Search", "Texts", "searches"]
+__all__ = ["SCORES", "Encode", "Hits", "Search", "Texts", "searches"]
 
 SCORES = ("of_test", "of_train", "jaccard_words", "cosine")  # in this order the scores of a pair decide
 
@@ -54,7 +54,6 @@ class Hits:
 
 Search = Callable[[Texts], Hits]
 Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
-Maker = Callable[[Texts, OverlapSettings], Search]
 
 
 def searches(tests: Texts, settings: OverlapSettings, encode: Encode | None = None) -> dict[str, Search]:
@@ -62,6 +61,6 @@ def searches(tests: Texts, settings: OverlapSettings, encode: Encode | None = No
     found = {}
     for name in settings.detectors:
         module, function = DETECTORS[name]
-        make: Maker = getattr(import_module(f"positionbias.overlap.{module}"), function)
-        found[name] = partial(make, encode=encode)(tests, settings) if name == MEANING else make(tests, settings)
+        make = getattr(import_module(f"positionbias.overlap.{module}"), function)
+        found[name] = make(tests, settings, encode) if name == MEANING else make(tests, settings)
     return found

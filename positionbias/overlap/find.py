@@ -151,7 +151,7 @@ class _Overlap:
         tests, searches = of.side()
         for test, low, high in zip(self.tests, of.side.starts, of.side.starts[1:], strict=False):
             drawn = {"number": self.evidence.recall, "seed": self.evidence.seed}
-            yield from planted_recall(tests, slice(low, high), searches, test_set=test.name, unit=unit, **drawn)
+            yield from planted_recall(tests, slice(low, high), searches, self.settings, test_set=test.name, unit=unit, **drawn)
 
     def _candidate_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
         """Measure what the candidates of the detector of meaning miss, where it looks at candidates alone."""

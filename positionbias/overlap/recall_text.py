@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL
 from positionbias.report.cells import count_cell, decimal_cell, text_cell
-from positionbias.report.table import Column, Table
+from positionbias.report.table import Cell, Column, Table
 from positionbias.results.overlap import CandidateFigures, FoundOfPlanted, RecallFigures
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
@@ -27,19 +27,22 @@ def recall_tables(results: Sequence[Result]) -> list[Table]:
 
 def _recall_table(test_set: str, unit: str, by: Sequence[tuple[Result, RecallFigures]]) -> Table:
     columns = [Column("Kind", numeric=False), Column("Planted"), *(Column(of.detector) for _, of in by)]
-    (whole, first), *_ = by
+    whole, first = by[-1]  # of any detector, which has all texts
     rows = [
-        [
-            text_cell(kind),
-            count_cell(planted.planted),
-            *(decimal_cell(of.kinds[kind].found / planted.planted, _interval(of.kinds[kind]), places=2) for _, of in by),
-        ]
+        [text_cell(kind), count_cell(planted.planted), *(_share(of.kinds.get(kind)) for _, of in by)]
         for kind, planted in first.kinds.items()
     ]
     every = [decimal_cell(one.value, one.interval, places=2) for one, _ in by]
     rows.append([text_cell("all"), count_cell(whole.count), *every])
     title = f"Share of planted duplicates of {first.tests:,} {unit} of {test_set} that are found [95 %]"
-    return Table(f"recall_{test_set}_{unit}", title, columns, rows, [_REPLACED])
+    notes = [_REPLACED]
+    if any(of.tests < first.tests for _, of in by):
+        notes.append(f"Of texts with words enough: {', '.join(f'{of.detector} {of.tests:,}' for _, of in by)}.")
+    return Table(f"recall_{test_set}_{unit}", title, columns, rows, notes)
+
+
+def _share(of: FoundOfPlanted | None) -> Cell:
+    return text_cell("–") if of is None else decimal_cell(of.found / of.planted, _interval(of), places=2)
 
 
 def _interval(of: FoundOfPlanted) -> Interval | None:

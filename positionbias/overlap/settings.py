@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -119,6 +120,11 @@ class OverlapSettings:
         for flag, values in given.items():
             if not values:
                 raise SettingError(f"{flag}: wanted one at least; found none; give one, or leave it out")
+
+    def words_of(self, detector: str) -> tuple[int, int]:
+        """Return the fewest words of a test text that a detector can find, and the words from which on it is not the detector's to find."""
+        least = {"ngram": self.n, "near": self.near_n, "short": self.short}.get(detector, 1)
+        return least, self.n if detector == "short" else sys.maxsize
 
     @property
     def short(self) -> int:

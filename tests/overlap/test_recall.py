@@ -30,8 +30,10 @@ def texts() -> Texts:
 
 
 def measured(tests: Texts, of_set: slice, number: int = 12) -> dict[str, Result]:
-    made = searches(tests, OverlapSettings(detectors=("exact", "ngram", "near")))
-    results = planted_recall(tests, of_set, made, test_set="t", unit="passages", number=number, seed=1)
+    chosen = OverlapSettings(detectors=("exact", "ngram", "near", "short"))
+    results = planted_recall(
+        tests, of_set, searches(tests, chosen), chosen, test_set="t", unit="passages", number=number, seed=1
+    )
     return {one.payload.detector: one for one in results if isinstance(one.payload, RecallFigures)}
 
 
@@ -68,12 +70,24 @@ def test_other_test_sets_change_nothing() -> None:
     assert measured(beside, slice(3, 15), 5) == alone
 
 
+def test_a_detector_answers_for_texts_with_words_enough() -> None:
+    mixed = Texts(["a", "b", "c"], ["Two words.", "A text of six words alone.", texts().texts[0]])
+    by = {name: one.payload for name, one in measured(mixed, slice(0, 3)).items() if isinstance(one.payload, RecallFigures)}
+    # near needs 3 words, short 5 (and at most 12), ngram 13
+    assert {name: of.tests for name, of in by.items()} == {"exact": 3, "ngram": 1, "near": 2, "short": 1, ANY: 3}
+    assert by["short"].kinds["exact"].planted == by["short"].kinds["exact"].found == 1
+    assert "sentences reordered" not in by["short"].kinds  # it has one sentence
+    assert "ngram" not in measured(mixed, slice(0, 2))
+
+
 def test_only_a_pair_with_its_own_test_text_counts() -> None:
     def of_its_neighbour(batch: Texts) -> Hits:
         return Hits(np.arange(len(batch)), np.array([(one.test + 1) % 12 for one in planted]))
 
     planted = plan_duplicates(TEXTS, 12, 1)
-    (found, _) = planted_recall(texts(), slice(0, 12), {"wrong": of_its_neighbour}, test_set="t", unit="u", number=12, seed=1)
+    (found, _) = planted_recall(
+        texts(), slice(0, 12), {"wrong": of_its_neighbour}, OverlapSettings(), test_set="t", unit="u", number=12, seed=1
+    )
     assert found.value == 0.0
 
 
