@@ -89,11 +89,11 @@ def overlap_leakage(
         found = "no training set" if tests else "no --test" if training else "neither"
         raise SettingError(f"leakage overlap: wanted training sets and --test; found {found}; give both")
     refuse_outputs(out, overwrite=overwrite)
-    place = output_place(out)
-    train, test = ([text_set(one, settings, test=side is tests) for one in side] for side in (training, tests))
     semantic = _semantic(encoder, settings)
     if semantic:
         settings = replace(settings, threshold=semantic.threshold)
+    place = output_place(out)
+    train, test = ([text_set(one, settings, test=side is tests) for one in side] for side in (training, tests))
     named = [*(("training set", one) for one in train), *(("test set", one) for one in test)]
 
     def measured(results: Sequence[Result], remarks: Sequence[str]) -> OverlapFound:

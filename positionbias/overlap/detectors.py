@@ -16,7 +16,7 @@ import numpy as np
 from positionbias.overlap.settings import DETECTORS, MEANING, OverlapSettings
 from positionbias.overlap.shingles import Words, hash_words
 
-__all__ = ["SCORES", "Encode", "Hits", "Search", "Texts", "searches"]
+__all__ = ["SCORES", "Encode", "Hits", "Maker", "Search", "Texts", "searches"]
 
 SCORES = ("of_test", "of_train", "jaccard_words", "cosine")  # in this order the scores of a pair decide
 
@@ -53,6 +53,7 @@ class Hits:
 
 
 Search = Callable[[Texts], Hits]
+Maker = Callable[[Texts, OverlapSettings], Search]
 Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
 
 
