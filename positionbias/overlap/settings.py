@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from positionbias.core.errors import SettingError
 from positionbias.core.settings import Panel, check_once, check_settings, setting
 
 __all__ = ["DETECTORS", "PAIRS", "PASSAGES", "QUERIES", "UNITS", "OverlapSettings"]
@@ -70,11 +69,7 @@ class OverlapSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        given = {"--unit": self.units, "--detector": self.detectors}
-        check_once(given)
-        for flag, values in given.items():
-            if not values:
-                raise SettingError(f"{flag}: wanted one at least; found none; give one, or leave it out")
+        check_once({"--unit": self.units, "--detector": self.detectors})
 
     @property
     def short(self) -> int:
