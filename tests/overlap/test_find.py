@@ -268,8 +268,9 @@ def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
         handle.write("[1]\n")
     with pytest.raises(InputError, match=r"train.jsonl:4: wanted one JSON object a line; found a list"):
         pb.overlap_leakage([train], tests=[test], out=out)
+    good = write_lines(tmp_path / "good.jsonl", triplets(range(3)))
     twice = write_lines(tmp_path / "twice.jsonl", [{"passage": "a", "id": 1}, {"passage": "b", "id": 1}])
     with pytest.raises(InputError, match="passage '1' with two texts"):
-        pb.overlap_leakage([test], tests=[twice], settings=OverlapSettings(all_passages=True), out=out)
+        pb.overlap_leakage([good], tests=[twice], settings=OverlapSettings(all_passages=True), out=out)
     assert not out.exists()
     assert not work_folder(out).exists()
