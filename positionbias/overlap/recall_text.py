@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from positionbias.core.interval import Interval
-from positionbias.evaluation.bootstrap import LEVEL
 from positionbias.report.cells import count_cell, decimal_cell, text_cell
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.overlap import CandidateFigures, FoundOfPlanted, RecallFigures
@@ -46,7 +45,7 @@ def _share(of: FoundOfPlanted | None) -> Cell:
 
 
 def _interval(of: FoundOfPlanted) -> Interval | None:
-    return None if of.low is None or of.high is None else Interval(of.low, of.high, LEVEL, "Wilson")
+    return None if of.low is None or of.high is None else Interval(of.low, of.high, 0.95, "Wilson")
 
 
 def candidate_sentences(results: Sequence[Result]) -> list[str]:

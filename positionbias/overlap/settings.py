@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from positionbias.core.errors import SettingError
 from positionbias.core.places import Place
 from positionbias.core.settings import Panel, check_once, check_settings, seed_setting, setting
 
@@ -115,11 +114,7 @@ class OverlapSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        given = {"--unit": self.units, "--detector": self.detectors}
-        check_once(given)
-        for flag, values in given.items():
-            if not values:
-                raise SettingError(f"{flag}: wanted one at least; found none; give one, or leave it out")
+        check_once({"--unit": self.units, "--detector": self.detectors})
 
     def words_of(self, detector: str) -> tuple[int, int]:
         """Return the fewest words of a test text that a detector can find, and the words from which on it is not the detector's to find."""
