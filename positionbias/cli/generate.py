@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from positionbias.cli.before import say_before, yes_option
-from positionbias.cli.lazy import JudgedExit
+from positionbias.cli.judged_exit import JudgedExit
 from positionbias.cli.panels import PanelCommand, PanelOption
 from positionbias.cli.settings_options import option_of
 from positionbias.core.errors import SettingError

@@ -13,14 +13,10 @@ from positionbias.cli.panels import PanelContext, add_quiet, write_options
 from positionbias.core.closest import or_closest
 from positionbias.core.settings import check_whole
 
-__all__ = ["Commands", "JudgedExit", "LazyGroup"]
+__all__ = ["Commands", "LazyGroup"]
 
 # name -> (module, attribute, one line of help): there stands a command, or an operation of which one is made
 Commands: TypeAlias = Mapping[str, tuple[str, str, str]]
-
-
-class JudgedExit(click.exceptions.Exit):
-    """The end of a command whose outcome is a judgement, with its exit code."""
 
 
 def _check_whole_numbers(command: click.Command) -> None:

@@ -17,7 +17,8 @@ import click
 from positionbias import __version__, ops
 from positionbias.cli import groups
 from positionbias.cli.groups import FAMILIES, GROUPS
-from positionbias.cli.lazy import Commands, JudgedExit, LazyGroup
+from positionbias.cli.judged_exit import JudgedExit
+from positionbias.cli.lazy import Commands, LazyGroup
 from positionbias.core import stopping
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import PositionBiasError

@@ -9,13 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-import numpy as np
-
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 
 __all__ = ["LEFT_OUT", "REMOVABLE", "LeftOut", "Removed", "What", "write_ledger"]
@@ -67,6 +66,8 @@ class LeftOut:
 
     def records_stay(self, records: pa.Table | pa.RecordBatch, split: str) -> np.ndarray:
         """Return which judgements or answers of a split stay, ``(records,)``; they have columns query_id and passage_id."""
+        import numpy as np
+
         query_ids, passage_ids = records.column("query_id"), records.column("passage_id")
         stay = self.passages_stay(passage_ids)
         if split == self.split:
@@ -97,6 +98,7 @@ class LeftOut:
 
 
 def _among(ids: pa.ChunkedArray | pa.Array, wanted: pa.Array) -> np.ndarray:
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 

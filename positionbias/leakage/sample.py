@@ -34,10 +34,10 @@ class SampleSettings:
     above: float = setting(0.8, "The lowest score of a pair.", least=0, below=1, wanted="a score from 0 to below 1")
     strata: int = setting(10, "Parts of equal width, from --above to 1.", least=1)
     score: str = setting("cosine", "Score of similarity.", choices=SCORES)
+    seed: int = seed_setting()
     found_by: str | None = setting(
         None, "Draw of the pairs that this detector found.", choices=(SEMANTIC, LEXICAL, *OVERLAP_DETECTORS), absent="any"
     )
-    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -57,7 +57,7 @@ def leakage_card(
     ],
     *,
     out: Annotated[
-        Place, Setting("The card, a Markdown file; its JSON is written beside it.", metavar="FILE", place="written")
+        Place, Setting("Write the card here, in Markdown; its JSON stands beside it.", metavar="FILE", place="written")
     ],
     overwrite: Overwrite = False,
 ) -> CardWritten:

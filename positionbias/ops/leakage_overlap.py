@@ -21,6 +21,7 @@ from positionbias.overlap.settings import MEANING, EvidenceSettings, OverlapSett
 
 if TYPE_CHECKING:
     from positionbias.overlap.sources import TextSet
+    from positionbias.overlap.text import Example
     from positionbias.results.result import Result
 
 __all__ = ["OverlapFound", "overlap_leakage"]
@@ -33,7 +34,7 @@ _OF_MEANING = ("--threshold", "--encode", *(one.of.flag(one.name) for one in set
 class OverlapFound(Measurements):
     """The counts of overlap by test set, unit, detector and training set; the pairs stand in the folder that was written."""
 
-    examples: Sequence[Sequence[str]] = ()
+    examples: Sequence[Example] = ()
 
     def _text(self) -> str:
         from positionbias.overlap.text import overlap_text
@@ -59,14 +60,13 @@ def overlap_leakage(
 ) -> OverlapFound:
     """Find passages, queries and pairs of test sets in training sets.
 
-    Texts are compared without case and punctuation: the same words (exact), shared runs of 13 words (ngram), most runs of 3 words (near), and shared
-    runs of 5 words for test texts of fewer than 13; on request also by an encoder (meaning). How many of the pairs are right, only a labelled sample
-    says (``labelled``); what the detectors miss of the kinds of copies that a rule can make, ``recall`` says. In a test set with judgements its relevant passages are compared, in a training set those that judgements name. A passage
+    Texts are compared without case and punctuation: the same words (exact), shared runs of 13 words (ngram), most runs of 3 words (near), and
+    shared runs of 5 words for shorter test texts; on request also by an encoder (meaning). How many of the pairs are right, only a labelled
+    sample says (``labelled``); how many copies of each kind are found, ``recall``. In a test set with judgements its relevant passages are compared, in a training set those that judgements name. A passage
     in a corpus that both sides share is not its own copy, and is counted apart.
 
         posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --recall 200 --out overlap
-        posbias leakage sample overlap/pairs/msmarco.dl19.passages.jsonl --found-by near --score jaccard_words --above 0 --out sheet.tsv
-        posbias leakage overlap msmarco --test msmarco:dl19 --labelled sheet.tsv --out with-precision
+        posbias leakage sample overlap/pairs/dl19.passages.jsonl --found-by near --score jaccard_words --above 0 --out sheet.tsv
 
     Returns:
         The share of test queries that are found, by test set, unit, detector and training set. The pairs stand in ``out``, a file
@@ -82,25 +82,22 @@ def overlap_leakage(
         >>> print(pb.overlap_leakage(["planted:train"], tests=["planted:test"], out="overlap"))
     """
     from positionbias.overlap.find import find_overlap
+    from positionbias.overlap.lines import FOLDER
     from positionbias.overlap.sources import text_set
+    from positionbias.overlap.text import surest
 
     if not training or not tests:
-        raise SettingError("leakage overlap: wanted training sets and --test; found one of them missing; give both")
+        found = "no training set" if tests else "no --test" if training else "neither"
+        raise SettingError(f"leakage overlap: wanted training sets and --test; found {found}; give both")
     refuse_outputs(out, overwrite=overwrite)
-    train = [text_set(one, settings, test=False) for one in training]
-    test = [text_set(one, settings, test=True) for one in tests]
-    read = [
-        *(Read(f"training set {one.name}", one.place, one.checksum) for one in train),
-        *(Read(f"test set {one.name}", one.place, one.checksum) for one in test),
-    ]
     semantic = _semantic(encoder, settings)
     if semantic:
         settings = replace(settings, threshold=semantic.threshold)
-        read.append(semantic.read())
-    read += [Read.file("labelled pairs", input_place(one)) for one in evidence.labelled]
     place = output_place(out)
+    train, test = ([text_set(one, settings, test=side is tests) for one in side] for side in (training, tests))
+    named = [*(("training set", one) for one in train), *(("test set", one) for one in test)]
 
-    def measured(results: Sequence[Result]) -> OverlapFound:
+    def measured(results: Sequence[Result], remarks: Sequence[str]) -> OverlapFound:
         return OverlapFound(
             results,
             command="leakage overlap",
@@ -111,28 +108,32 @@ def overlap_leakage(
                 "training": _splits(train),
                 "tests": _splits(test),
             },
-            read=read,
+            read=[
+                *(Read(f"{role} {one.name}", one.place, one.checksum) for role, one in named),
+                *([semantic.read()] if semantic else []),
+                *(Read.file("labelled pairs", input_place(one)) for one in evidence.labelled),
+            ],
             name=f"Overlap with {', '.join(one.name for one in test)}",
-            seed=evidence.seed,
             packages=("numpy", "pyarrow", *(("torch", "transformers") if semantic else ())),
             host=engine.host,
-            remarks=("", f"By meaning: {semantic.rests_on}.") if semantic else (),
+            seed=evidence.seed if evidence.recall or semantic else None,
+            remarks=(*remarks, *([f"By meaning: {semantic.rests_on}."] if semantic else [])),
         )
 
     with engine.open() as map_shards:
-        results = find_overlap(
+        results, remarks = find_overlap(
             place,
             train,
             test,
             settings,
-            lambda made: measured(made).manifest(place),
+            lambda *found: measured(*found).manifest(place),
             evidence=evidence,
             encoder=OpenedEncoder.of(encoder, semantic.model) if semantic else None,
             map_shards=map_shards,
             overwrite=overwrite,
         )
-    hint(f"pairs written to {pasted(place)}")
-    return measured(results)
+    hint(f"pairs written to {pasted(place / FOLDER)}")
+    return replace(measured(results, remarks), examples=surest(place, results, examples) if examples else ())
 
 
 def _splits(sets: Sequence[TextSet]) -> dict[str, str]:
@@ -148,9 +149,8 @@ def _semantic(encoder: Encoder, settings: OverlapSettings) -> Semantic | None:
         InputError, SettingError: as ``Encoder.semantic``.
     """
     if MEANING not in settings.detectors:
-        refuse_idle(
-            _OF_MEANING, wanted="--detector meaning, which it is for", found=f"--detector {' and '.join(settings.detectors)}"
-        )
+        found = f"--detector {' and '.join(settings.detectors)}"
+        refuse_idle(_OF_MEANING, wanted="--detector meaning, which it is for", found=found)
         return None
     with models_extra("--detector meaning", "leave it out"):
         return encoder.semantic(settings.threshold)

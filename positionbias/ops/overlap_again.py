@@ -41,9 +41,10 @@ def search_again(
         opened = OpenedEncoder.of(encoder, semantic.model)
     made = Manifest(kind="results", name="searched again", command="leakage overlap")
     try:
-        return find_overlap(
-            work, training, tests, settings, lambda _: made,
+        results, _ = find_overlap(
+            work, training, tests, settings, lambda *_: made,
             evidence=EvidenceSettings(), encoder=opened, map_shards=map_shards, overwrite=True,
         )  # fmt: skip
+        return results
     finally:
         remove(work)

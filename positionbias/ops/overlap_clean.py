@@ -29,11 +29,12 @@ from positionbias.ops.outcome import Read
 from positionbias.ops.overlap_again import search_again
 from positionbias.ops.query_encoder import Encoder
 from positionbias.overlap.card import CardSet, command_of, rows_of
-from positionbias.overlap.folder import OverlapFolder, RecordedSet, is_overlap
+from positionbias.overlap.collection_texts import CollectionTexts
+from positionbias.overlap.folder import OverlapFolder, is_overlap
 from positionbias.overlap.removal import Evidence, counts, evidence_of, with_judgements
 from positionbias.overlap.removing import Removal, Removing
 from positionbias.overlap.settings import MEANING
-from positionbias.overlap.sources import CollectionTexts, TextSet, text_set
+from positionbias.overlap.sources import TextSet, text_set
 from positionbias.overlap.statement import NAME, Statement, statement_text
 from positionbias.results.overlap_removed import LeaksRemoved
 from positionbias.results.result import Result
@@ -250,12 +251,13 @@ class _After:
         ]
         others = []
         for recorded in theirs.values():
-            place = folder.place_of(recorded)
-            if (reason := _not_there(place, recorded)) is not None:
-                say(f"{reason}: the result was not searched again; posbias leakage overlap does it")
+            place, at = folder.place_of(recorded), f":{recorded.split}" if recorded.split else ""
+            opened = text_set(f"{recorded.name}={place}{at}", settings, test=not test) if place.exists() else None
+            if opened is None or opened.checksum != recorded.checksum:
+                reason = "no longer there" if opened is None else "of other content now"
+                say(f"{recorded.name}: {place} is {reason}: the result was not searched again; posbias leakage overlap does it")
                 return ()
-            given = f"{recorded.name}={place}{f':{recorded.split}' if recorded.split else ''}"
-            others.append(text_set(given, settings, test=not test))
+            others.append(opened)
         training, tests = (others, own) if test else (own, others)
         return search_again(made.path / CACHE / "searched-again", training, tests, settings, self.encoder, self.map_shards)
 
@@ -284,14 +286,6 @@ class _After:
         words += ["--side", removal.side, "--split", self.split, *(f"--found-by {one}" for one in removal.found_by)]
         words += [f"--source {self.pairs.source}"] if self.pairs.source is not None else []
         yield " ".join([*words, "--out", self.place.name])
-
-
-def _not_there(place: Path, recorded: RecordedSet) -> str | None:
-    """Return why a set cannot be read again, or None."""
-    made = manifest_if_any(place) if place.is_dir() else None
-    if not place.exists():
-        return f"{recorded.name} is no longer at {place}"
-    return None if made is None or made.checksum == recorded.checksum else f"{recorded.name} at {place} has other content now"
 
 
 def _counted(removal: Removal, found: Evidence) -> JsonObject:

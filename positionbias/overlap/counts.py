@@ -9,7 +9,7 @@ import numpy as np
 
 from positionbias.leakage.precision import wilson
 from positionbias.overlap.search import BlockFacts
-from positionbias.overlap.settings import OverlapSettings
+from positionbias.overlap.settings import PAIRS, OverlapSettings
 from positionbias.results.overlap import ALL_SETS, ANY, OVERLAP, OverlapFigures
 from positionbias.results.result import Result
 
@@ -31,10 +31,13 @@ class Items:
         kept = slice(None) if items is None else np.isin(self.item_of, items)
         return len(np.unique(self.query_of[kept]))
 
-    def too_short(self, detector: str, settings: OverlapSettings) -> int:
-        """Return how many items have too few words for a detector."""
-        least = {"ngram": settings.n, "near": settings.near_n, "short": settings.short}.get(detector, 1)
-        return int((self.words < least).sum())
+    def asked(self, detector: str, settings: OverlapSettings) -> tuple[int, int]:
+        """Return how many items are a detector's to look at, and how many of them have too few words for it; of pairs all are."""
+        if self.unit == PAIRS:
+            return len(self.words), 0
+        least, below = settings.words_of(detector)
+        own = self.words[self.words < below]
+        return len(own), int((own < least).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,9 @@ def overlap_results(
     ``counted`` and ``shared`` are all pairs of a detector by training set ``(s,)``.
     """
     for place, detector in enumerate((*settings.detectors, ANY)):
+        count, too_short = items.asked(detector, settings)
+        if not count:
+            continue
         by = pairs.found_by.any(axis=1) if detector == ANY else pairs.found_by[:, place]
         for number, name in enumerate((*sources, ALL_SETS)):
             if name == ALL_SETS and len(sources) == 1:
@@ -69,8 +75,8 @@ def overlap_results(
             figures = OverlapFigures(
                 unit=items.unit,
                 detector=detector,
-                items=len(items.words),
-                too_short=items.too_short(detector, settings),
+                items=count,
+                too_short=too_short,
                 leaked=len(leaked),
                 queries=items.queries(),
                 leaked_queries=items.queries(leaked),

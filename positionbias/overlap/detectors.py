@@ -1,8 +1,7 @@
 """Detectors: functions that prepare the test texts, and return a search of training texts for them.
 
-A detector is a module with a function ``make(tests, settings) -> Search`` and its line in ``MAKERS``; its name stands in ``settings.DETECTORS``. That of
-meaning takes an encoder too.
-``make`` is called once in each process, and ``search(batch)`` for every batch of training texts; both must depend on nothing else.
+A detector is a module with a function ``make(tests, settings) -> Search`` and a line in ``settings.DETECTORS``; that of meaning takes an encoder too. ``make`` is called once in each
+process, and ``search(batch)`` for every batch of training texts; what they return depends on nothing else.
 """
 
 from __future__ import annotations
@@ -14,26 +13,21 @@ from importlib import import_module
 
 import numpy as np
 
-from positionbias.overlap.settings import MEANING, OverlapSettings
+from positionbias.overlap.settings import DETECTORS, MEANING, OverlapSettings
 from positionbias.overlap.shingles import Words, hash_words
 
 __all__ = ["SCORES", "Encode", "Hits", "Maker", "Search", "Texts", "searches"]
 
 SCORES = ("of_test", "of_train", "jaccard_words", "cosine")  # in this order the scores of a pair decide
-MAKERS = {
-    "exact": ("scan", "exact"),
-    "ngram": ("scan", "ngram"),
-    "near": ("near", "near"),
-    "short": ("scan", "short"),
-}
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts with their ids, of one side; their words are hashed once for all detectors."""
+    """Texts with their ids, of one side; their words are hashed once for all detectors. ``left_out`` counts rows without a usable text."""
 
     ids: Sequence[str]
     texts: Sequence[str]
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -59,19 +53,15 @@ class Hits:
 
 
 Search = Callable[[Texts], Hits]
-Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
 Maker = Callable[[Texts, OverlapSettings], Search]
+Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
 
 
 def searches(tests: Texts, settings: OverlapSettings, encode: Encode | None = None) -> dict[str, Search]:
-    """Return the search of each detector, by name; ``encode`` makes vectors of texts, for meaning."""
+    """Return the search of each detector, by name; ``encode`` is for meaning."""
     found = {}
     for name in settings.detectors:
-        if name == MEANING:
-            assert encode is not None
-            found[name] = import_module("positionbias.overlap.meaning").meaning(tests, settings, encode)
-            continue
-        module, function = MAKERS[name]
-        make: Maker = getattr(import_module(f"positionbias.overlap.{module}"), function)
-        found[name] = make(tests, settings)
+        module, function = DETECTORS[name]
+        make = getattr(import_module(f"positionbias.overlap.{module}"), function)
+        found[name] = make(tests, settings, encode) if name == MEANING else make(tests, settings)
     return found

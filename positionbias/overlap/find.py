@@ -37,14 +37,16 @@ def find_overlap(
     training: Sequence[TextSet],
     tests: Sequence[TextSet],
     settings: OverlapSettings,
-    manifest: Callable[[Sequence[Result]], Manifest],
+    manifest: Callable[[Sequence[Result], Sequence[str]], Manifest],
     *,
     evidence: EvidenceSettings,
     encoder: OpenEncoder | None = None,
     map_shards: MapShards = map,
     overwrite: bool = False,
-) -> list[Result]:
-    """Compare every training text with every test text, unit by unit, and write ``out``; ``encoder`` is what the detector of meaning needs.
+) -> tuple[list[Result], list[str]]:
+    """Compare every training text with every test text, unit by unit, and write ``out``; return the results and remarks on them.
+
+    ``encoder`` is for the detector of meaning.
 
     Memory: the test texts with their shingles in each process, a block of training texts, and the pairs found.
 
@@ -67,11 +69,11 @@ def find_overlap(
         (folder / FOLDER).mkdir(exist_ok=True)
         work = folder / _WORK
         work.mkdir(exist_ok=True)
-        results = _Overlap(folder, work, training, tests, settings, evidence, encoder, map_shards).measured()
-        results = with_precision(results, folder, sheets)
+        found = _Overlap(folder, work, training, tests, settings, evidence, encoder, map_shards)
+        results = with_precision(found.measured(), folder, sheets)
         remove(work)
-        write_results(folder, results, manifest(results))
-    return results
+        write_results(folder, results, manifest(results, found.remarks))
+    return results, found.remarks
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ class _Overlap:
         self.folder, self.work, self.training, self.tests = folder, work, training, tests
         self.settings, self.evidence, self.encoder, self.map_shards = settings, evidence, encoder, map_shards
         self.sources = [one.name for one in training]
+        self.remarks: list[str] = []
 
     def measured(self) -> list[Result]:
         """Return all results, and write all pairs."""
@@ -124,15 +127,20 @@ class _Overlap:
         """Search all training sets for the test texts of a unit."""
         side = write_tests(self.work / f"{unit}.arrow", self.tests, unit, self.settings, self.encoder)
         folder, asked = self.work / unit, sha256_file(Path(side.path))  # the order of test texts is in no checksum
-        parts = [
-            Part(number, block, self._same_corpus(unit, one), asked)
-            for number, one in enumerate(self.training)
-            for block in one.blocks(unit)
-        ]
-        done = search_blocks(folder, parts, side, self.map_shards)
-        facts = list(track(done, f"comparing {unit}", len(parts), unit="blocks"))
-        sources = [part.source for part in parts]
-        paths = [folder / f"{number:06}" for number in range(len(parts))]
+        sources: list[int] = []  # of each block that was handed out
+
+        def parts() -> Iterator[Part]:
+            for number, one in enumerate(self.training):
+                for block in one.blocks(unit):
+                    sources.append(number)
+                    yield Part(number, block, self._same_corpus(unit, one), asked)
+
+        done = search_blocks(folder, parts(), side, self.map_shards)
+        facts = list(track(done, f"comparing {unit}", unit="blocks"))
+        paths = [folder / f"{number:06}" for number in range(len(facts))]
+        for number, name in enumerate(self.sources):
+            if left_out := sum(fact.left_out for fact, source in zip(facts, sources, strict=True) if source == number):
+                self.remarks.append(f"{name}: {left_out:,} rows without usable {unit} were left out.")
         found = merged(paths, sources, len(self.settings.detectors), self.settings.kept)
         return _Unit(side, side.texts(), found, facts, sources)
 
@@ -143,7 +151,7 @@ class _Overlap:
         tests, searches = of.side()
         for test, low, high in zip(self.tests, of.side.starts, of.side.starts[1:], strict=False):
             drawn = {"number": self.evidence.recall, "seed": self.evidence.seed}
-            yield from planted_recall(tests, slice(low, high), searches, test_set=test.name, unit=unit, **drawn)
+            yield from planted_recall(tests, slice(low, high), searches, self.settings, test_set=test.name, unit=unit, **drawn)
 
     def _candidate_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
         """Measure what the candidates of the detector of meaning miss, where it looks at candidates alone."""
@@ -171,20 +179,48 @@ class _Overlap:
         places = np.flatnonzero(mine)
         lines = records(of.found, places, of.tests, self.sources, self.settings.detectors)
         write_records(self.folder / file_of(test.name, unit), lines)
-        ids = {text_id: item for item, text_id in enumerate(of.tests.ids[low:high])}
-        if unit == QUERIES:
-            links = [(item, item) for item in range(high - low)]
-        else:
-            names: dict[str, int] = {}
-            links = [(ids[p], names.setdefault(q, len(names))) for q, p in test.links() if p in ids]
-        item_of, query_of = np.array(links, np.int64).reshape(-1, 2).T
-        items = Items(test.name, unit, of.tests.words.counts[low:high], item_of, query_of)
+        items = Items(test.name, unit, of.tests.words.counts[low:high], *self._queries_of(unit, number, of))
+        self._remark(items, of.found, places)
         pairs = Pairs(of.found.sources[places], of.found.tests[places] - low, of.found.found_by[places])
         counted, shared = (
             summed(of.facts, of.sources, number, kind, self.settings.detectors, len(self.training))
             for kind in ("pairs", "shared")
         )
         yield from overlap_results(items, pairs, counted, shared, self.sources, self.settings)
+
+    def _queries_of(self, unit: str, number: int, of: _Unit) -> tuple[np.ndarray, np.ndarray]:
+        """Return links of a test set's items to its queries: the item and the query of each."""
+        test, (low, high) = self.tests[number], of.side.starts[number : number + 2]
+        if unit == QUERIES:
+            return np.arange(high - low), np.arange(high - low)
+        ids = {text_id: item for item, text_id in enumerate(of.tests.ids[low:high])}
+        names: dict[str, int] = {}
+        missing: set[str] = set()
+        links = []
+        for query_id, passage_id in test.links():
+            if passage_id in ids:
+                links.append((ids[passage_id], names.setdefault(query_id, len(names))))
+            else:
+                missing.add(passage_id)
+        if missing:
+            self.remarks.append(f"{test.name}: {len(missing):,} relevant passages are not in its corpus and were left out.")
+        item_of, query_of = np.array(links, np.int64).reshape(-1, 2).T
+        return item_of, query_of
+
+    def _remark(self, items: Items, found: Found, places: np.ndarray) -> None:
+        """Say what the counts of a test set and unit leave open."""
+        name, settings = items.test_set, self.settings
+        by = found.found_by[places].T
+        groups = found.tests[places] * len(self.sources) + found.sources[places]
+        most = max((int(np.unique(groups[own], return_counts=True)[1].max(initial=0)) for own in by), default=0)
+        if most >= settings.kept:
+            self.remarks.append(f"{name}: of some {items.unit} only the best {settings.kept:,} pairs were kept (--kept-pairs).")
+        few = int((items.words < settings.short).sum())
+        if few and items.unit == QUERIES and "short" in settings.detectors:
+            self.remarks.append(
+                f"{name}: {few:,} queries have fewer than {settings.short} words, so only equal ones are found; "
+                "posbias leakage find compares their words."
+            )
 
     def _of_pairs(self, number: int, queries: _Unit, passages: _Unit) -> Iterator[Result]:
         """Join queries and passages, write the pairs, and yield their results."""
@@ -211,10 +247,7 @@ class _Overlap:
             for place, name in enumerate((*names, ANY))
         }
         none = {name: np.zeros(len(self.sources), np.int64) for name in all_of}
-        words = np.maximum(
-            queries.tests.words.counts[[q for q, _ in links]], passages.tests.words.counts[[p for _, p in links]]
-        )
-        items = Items(test.name, PAIRS, words, np.arange(len(links)), np.array([q for q, _ in links]))
+        items = Items(test.name, PAIRS, np.zeros(len(links)), np.arange(len(links)), np.array([q for q, _ in links]))
         yield from overlap_results(
             items, Pairs(sources, found.links, found.found_by), all_of, none, self.sources, self.settings
         )

@@ -31,10 +31,19 @@ _BATCH = 2_048  # duplicates searched at once
 
 
 def planted_recall(
-    tests: Texts, of_set: slice, searches: Mapping[str, Search], *, test_set: str, unit: str, number: int, seed: int
+    tests: Texts,
+    of_set: slice,
+    searches: Mapping[str, Search],
+    settings: OverlapSettings,
+    *,
+    test_set: str,
+    unit: str,
+    number: int,
+    seed: int,
 ) -> Iterator[Result]:
     """Plant duplicates of ``number`` drawn texts of a test set, and yield a result for each detector, and one for any of them.
 
+    A detector answers for test texts with words enough for it; where none was drawn, it has no result.
     ``searches`` are those for the texts of all test sets, of which ``of_set`` are this one's.
     """
     texts = list(zip(tests.ids[of_set], tests.texts[of_set], strict=True))
@@ -43,8 +52,12 @@ def planted_recall(
         return
     found = {name: _found(planted, of_set.start, search) for name, search in searches.items()}
     found[ANY] = np.any(list(found.values()), axis=0)
+    words = tests.words.counts[of_set][[one.test for one in planted]]
     for name, hits in found.items():
-        yield _result(planted, hits, name, test_set, unit, seed)
+        least, below = settings.words_of(name)
+        asked = np.flatnonzero((words >= least) & (words < below))
+        if len(asked):
+            yield _result([planted[place] for place in asked], hits[asked], name, test_set, unit, seed)
 
 
 def _found(planted: list[Duplicate], first: int, search: Search) -> np.ndarray:

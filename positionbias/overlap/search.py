@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
+from positionbias.core.errors import bad_input
 from positionbias.core.per_process import PerProcess
 from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.overlap.detectors import SCORES, Encode, Hits, Search, Texts, searches
@@ -41,7 +42,7 @@ class OpenEncoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TestSide:
-    """The test texts of a unit, in a file: those of test set t are numbered ``starts[t]`` to ``starts[t + 1]``; what opens the encoder."""
+    """The test texts of a unit, in a file: those of test set t are numbered ``starts[t]`` to ``starts[t + 1]``."""
 
     path: str
     settings: OverlapSettings
@@ -63,21 +64,28 @@ class TestSide:
 
 
 def write_tests(
-    path: Path,
-    tests: Sequence[TextSet],
-    unit: str,
-    settings: OverlapSettings,
-    encoder: OpenEncoder | None = None,
+    path: Path, tests: Sequence[TextSet], unit: str, settings: OverlapSettings, encoder: OpenEncoder | None = None
 ) -> TestSide:
-    """Write the texts of a unit of all test sets."""
+    """Write the texts of a unit of all test sets, each id of a set once.
+
+    Raises:
+        InputError: an id with two texts.
+    """
     starts = [0]
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, _TESTS) as file:
         for one in tests:
-            starts.append(starts[-1])
+            seen: dict[str, str] = {}
             for block in one.blocks(unit):
                 for batch in block.batches():
-                    file.write_batch(pa.record_batch([pa.array(batch.ids), pa.array(batch.texts)], schema=_TESTS))
-                    starts[-1] += len(batch)
+                    new = {}
+                    for text_id, text in zip(batch.ids, batch.texts, strict=True):
+                        if text_id not in seen:
+                            seen[text_id] = new[text_id] = text
+                        elif seen[text_id] != text:
+                            found = f"{unit[:-1]} {text_id!r} with two texts"
+                            raise bad_input(one.place, wanted="one text an id", found=found, do="give texts ids of their own")
+                    file.write_batch(pa.record_batch([pa.array(list(new)), pa.array(list(new.values()))], schema=_TESTS))
+            starts.append(starts[-1] + len(seen))
     return TestSide(str(path.absolute()), settings, tuple(starts), encoder)
 
 
@@ -97,9 +105,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class BlockFacts:
-    """Counts of a block: its texts, and its pairs by detector and test set; pairs of one passage in a shared corpus apart."""
+    """Counts of a block: its texts, rows left out, and its pairs by detector and test set; pairs of one passage in a shared corpus apart."""
 
     texts: int
+    left_out: int
     pairs: Mapping[str, Sequence[int]]
     shared: Mapping[str, Sequence[int]]
 
@@ -124,9 +133,10 @@ class _BlockSearch:
         tests, found = self.made()
         names, sets = list(found), len(self.side.starts) - 1
         counts = {kind: {name: np.zeros(sets, np.int64) for name in (*names, ANY)} for kind in ("pairs", "shared")}
-        tables, texts = [], 0
+        tables, texts, left_out = [], 0, 0
         for batch in part.block.batches():
             texts += len(batch)
+            left_out += batch.left_out
             hits = {name: search(batch) for name, search in found.items()}
             shared = {name: self._shared(one, batch, tests, part) for name, one in hits.items()}
             self._count(hits, shared, counts, len(tests))
@@ -136,7 +146,7 @@ class _BlockSearch:
         best = _best(pa.concat_tables(tables), self.side.settings.kept) if tables else HITS.empty_table()
         with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, HITS) as file:
             file.write_table(best, max_chunksize=1 << 14)
-        return BlockFacts(texts, *({name: one.tolist() for name, one in of.items()} for of in counts.values()))
+        return BlockFacts(texts, left_out, *({name: one.tolist() for name, one in of.items()} for of in counts.values()))
 
     def _shared(self, hits: Hits, batch: Texts, tests: Texts, part: Part) -> np.ndarray:
         """Return True for hits of a passage with itself, in a corpus that both sides share."""

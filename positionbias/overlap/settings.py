@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from positionbias.core.places import Place
 from positionbias.core.settings import Panel, check_once, check_settings, seed_setting, setting
 
-__all__ = ["CANDIDATES", "DETECTORS", "MEANING", "PAIRS", "PASSAGES", "QUERIES", "UNITS", "EvidenceSettings", "OverlapSettings"]
+__all__ = [
+    "ALL",
+    "CANDIDATES",
+    "DETECTORS",
+    "MEANING",
+    "PAIRS",
+    "PASSAGES",
+    "QUERIES",
+    "UNITS",
+    "EvidenceSettings",
+    "OverlapSettings",
+]
 
 PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
 UNITS = (PASSAGES, QUERIES, PAIRS)
+# each with the module here and its function (``detectors``), in the order of tables
+DETECTORS = {
+    "exact": ("scan", "exact"),
+    "ngram": ("scan", "ngram"),
+    "near": ("near", "near"),
+    "short": ("scan", "short"),
+    "meaning": ("meaning", "meaning"),
+}
 MEANING = "meaning"  # the detector that needs an encoder
-BY_WORDS = ("exact", "ngram", "near", "short")
-DETECTORS = (*BY_WORDS, MEANING)  # in the order of tables; each is a line of ``detectors.MAKERS``
 ALL, CANDIDATES = "all", "candidates"  # training texts to encode
 
 
@@ -30,18 +48,18 @@ class OverlapSettings:
 
     units: Sequence[str] = setting(
         UNITS,
-        "What to compare; may be given again. Pairs are a query with a relevant passage of it.",
+        "What to compare: passages, queries, or queries together with a relevant passage. May be given again.",
         flags=("--unit",),
         choices=UNITS,
     )
     detectors: Sequence[str] = setting(
-        BY_WORDS,
-        "What looks for copies: exact (the same words), ngram (shared runs of words), near (most runs of 3 words), short (shorter runs, for test texts "
-        "of fewer words than --ngram), meaning (an encoder). May be given again. [default: all but meaning]",
+        ("exact", "ngram", "near", "short"),
+        "What looks. Exact: the same words. Ngram: shared runs of words. Near: most short runs in common. Short: shared shorter runs, for test texts "
+        "with too few words for ngram. Meaning: an encoder. May be given again.",
         flags=("--detector",),
         choices=DETECTORS,
     )
-    n: int = setting(13, "Words of a run.", flags=("--ngram",), least=2, most=1_000, panel=Panel.ADVANCED)
+    n: int = setting(13, "Words of a run for --detector ngram.", flags=("--ngram",), least=2, most=1_000, panel=Panel.ADVANCED)
     containment: float = setting(
         0.5,
         "Lowest share of one text's runs of words that the other must have.",
@@ -52,13 +70,13 @@ class OverlapSettings:
     )
     short_n: int = setting(
         5,
-        "Words of a run, for test texts of fewer words than --ngram.",
+        "Words of a run for --detector short.",
         flags=("--short-ngram",),
         least=1,
         panel=Panel.ADVANCED,
     )
     near_n: int = setting(
-        3, "Words of a run, for near-duplicates.", flags=("--near-ngram",), least=1, most=1_000, panel=Panel.ADVANCED
+        3, "Words of a run for --detector near.", flags=("--near-ngram",), least=1, most=1_000, panel=Panel.ADVANCED
     )
     jaccard: float = setting(
         0.5,
@@ -71,7 +89,7 @@ class OverlapSettings:
     )
     threshold: float | None = setting(
         None,
-        "Lowest cosine of a pair of one meaning.",
+        "Lowest cosine of a pair for --detector meaning.",
         least=-1,
         most=1,
         wanted="a cosine from -1 to 1",
@@ -97,6 +115,11 @@ class OverlapSettings:
     def __post_init__(self) -> None:
         check_settings(self)
         check_once({"--unit": self.units, "--detector": self.detectors})
+
+    def words_of(self, detector: str) -> tuple[int, int]:
+        """Return the fewest words of a test text that a detector can find, and the words from which on it is not the detector's to find."""
+        least = {"ngram": self.n, "near": self.near_n, "short": self.short}.get(detector, 1)
+        return least, self.n if detector == "short" else sys.maxsize
 
     @property
     def short(self) -> int:

@@ -30,7 +30,8 @@ ANY = "any"  # of a result over all detectors
 class OverlapFigures(Figures, frozen=True, kw_only=True):
     """Test items (passages, queries or pairs of both) that a detector finds in one training set, or in all of them.
 
-    ``too_short`` items have too few words for the detector, and can only be leaked by another. ``queries`` are the test queries that the items
+    ``items`` are those that are the detector's to look at: of the one for short texts the texts with fewer words than a run. ``too_short`` of
+    them have too few words for it, and only another detector can find them. ``queries`` are the test queries that the items
     belong to, 0 where the test set names none. ``pairs`` counts all pairs of a training and a test text, ``kept`` those in the file of pairs;
     ``shared_corpus`` those of a passage with itself, in a corpus that both sides share: they count as no overlap. ``precision`` is that of the
     detector's pairs by labels, with its lower 95 % bound; None: unknown.

@@ -216,7 +216,7 @@ def test_a_set_that_moved_is_not_searched_again(folder: Path, capsys: pytest.Cap
     (folder / "bench").rename(folder / "elsewhere")
     made = clean(folder, remove="passages")
     assert made.left == ()
-    assert "bench is no longer at" in capsys.readouterr().err
+    assert "bench is no longer there: the result was not searched again" in capsys.readouterr().err
     assert "Not measured" in (made.path / "left_out" / "CONTAMINATION.md").read_text("utf-8")
     assert clean(folder, out="unchecked", remove="passages", check_by=("none",)).left == ()
     assert capsys.readouterr().err.count("no longer") == 0

