@@ -49,6 +49,7 @@ from positionbias.ops.query_encoder import Encoder
 from positionbias.ops.retrieval import ByVectors
 from positionbias.ops.training import Teacher
 from positionbias.overlap.removing import CountedLeaks, Removing
+from positionbias.overlap.settings import EvidenceSettings, OverlapSettings
 from positionbias.papers.contamination.settings import ContaminationSettings, Distillation
 from positionbias.papers.leakage.settings import LeakageSettings
 from positionbias.papers.pooling.settings import PoolingSettings
@@ -106,6 +107,7 @@ __all__ = [
     "Encoder",
     "EncoderSettings",
     "Engine",
+    "EvidenceSettings",
     "FindSettings",
     "Fusing",
     "HistogramOptions",
@@ -125,6 +127,7 @@ __all__ = [
     "MsmarcoDocsSettings",
     "MsmarcoSettings",
     "NearestSettings",
+    "OverlapSettings",
     "PACRRConfig",
     "PlaceWeights",
     "Placing",

@@ -95,7 +95,7 @@ class Removing:
     )
     side: str = setting("train", "The side of the pairs that COLLECTION is.", choices=SIDES)
     unit: str | None = setting(
-        None, "Because of which pairs.", choices=UNITS, absent="passages or queries as they are removed; pairs for judgements"
+        None, "Because of which pairs: of passages, of queries, or of queries with passages.", choices=UNITS, absent="passages or queries as they are removed; pairs for judgements"
     )
     found_by: Sequence[str] = setting(
         COUNTED,
