@@ -37,7 +37,8 @@ class OverlapSettings:
     )
     detectors: Sequence[str] = setting(
         ("exact", "ngram", "short"),
-        "Exact: the same words. Ngram: shared runs of words. Short: shorter runs, for test texts with too few words for ngram. May be given again.",
+        "What looks for copies: exact (the same words), ngram (shared runs of words), short (shorter runs, for test texts with too few words for "
+        "ngram). May be given again.",
         flags=("--detector",),
         choices=DETECTORS,
     )
