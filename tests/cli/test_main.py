@@ -110,6 +110,7 @@ WITHOUT_SEED = {
     "leakage check-card",
     "leakage clean",
     "leakage find",
+    "leakage overlap",
     "list",
     "plan",
     "pool coverage",
