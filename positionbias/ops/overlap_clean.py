@@ -33,7 +33,7 @@ from positionbias.overlap.collection_texts import CollectionTexts
 from positionbias.overlap.folder import OverlapFolder, is_overlap
 from positionbias.overlap.removal import Evidence, counts, evidence_of, with_judgements
 from positionbias.overlap.removing import Removal, Removing
-from positionbias.overlap.settings import MEANING
+from positionbias.overlap.settings import MEANING, PAIRS
 from positionbias.overlap.sources import TextSet, text_set
 from positionbias.overlap.statement import NAME, Statement, statement_text
 from positionbias.results.overlap_removed import LeaksRemoved
@@ -82,7 +82,7 @@ def remove_overlap(
         if isinstance(opened, Groups):
             do = "give --unit queries or pairs, or clean the collection instead"
             raise SettingError(f"--unit: wanted pairs that name {removal.what} of training groups; found {removal.unit}; {do}")
-        reasons = with_judgements(found, removal, opened.qrel_table(split))
+        reasons = with_judgements(found, removal, opened.qrel_table(split), held.relevant_from)
     why = f"{removal.what.capitalize()} on the {removal.side} side of overlapping pairs of {removal.unit} were removed; left_out says which and why."
     settings: JsonObject = {
         "remove": removal.what, "unit": removal.unit, "side": removal.side, "split": split, "found_by": list(removal.found_by),
@@ -166,7 +166,8 @@ class _Pairs:
         """Refuse a folder that has only the best pairs of what has to go."""
         assert self.folder is not None
         for result, of in self.folder.figures:
-            if result.system in self.own and of.detector in self.removal.found_by and of.kept < of.pairs:
+            needed = self.removal.unit in (of.unit, PAIRS) and of.detector in self.removal.found_by
+            if needed and result.system in self.own and of.kept < of.pairs:
                 raise bad_input(
                     self.folder.path,
                     wanted=f"all {of.pairs:,} pairs of {of.unit} by {of.detector}, as every training item has to go",
@@ -179,6 +180,11 @@ class _Pairs:
         """The test sets whose pairs are read."""
         assert self.folder is not None
         return self.own if self.removal.side == "test" else list(self.folder.tests)
+
+    @property
+    def relevant_from(self) -> int:
+        """The lowest grade of a relevant passage: of a test set the one that was searched for."""
+        return 1 if self.folder is None or self.removal.side == "train" else self.folder.settings.relevant_from
 
     def read(self) -> list[Read]:
         """Return the files of pairs as inputs."""
@@ -269,6 +275,7 @@ class _After:
             training=[] if folder is None else [CardSet.of(one) for one in folder.training.values()],
             tests=[] if folder is None else [CardSet.of(one) for one in folder.tests.values()],
             settings=None if folder is None else folder.settings,
+            encoder="" if folder is None else folder.encoder[0],
             removal=self.removal,
             facts=facts,
             found=[] if folder is None else list(rows_of(folder.results)),

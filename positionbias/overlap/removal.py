@@ -94,10 +94,12 @@ def _reason(pair: Pair, other: Removed, removal: Removal) -> JsonObject:
     return {name: value for name, value in record.items() if value not in ("", [])}
 
 
-def with_judgements(evidence: Evidence, removal: Removal, judged: pa.Table) -> dict[Removed, list[JsonObject]]:
+def with_judgements(
+    evidence: Evidence, removal: Removal, judged: pa.Table, relevant_from: int = 1
+) -> dict[Removed, list[JsonObject]]:
     """Return the reasons for queries or judgements where pairs name passages, or for judgements where they name queries.
 
-    ``judged`` has columns query_id, passage_id and grade; relevant are grades of 1 and more. Reasons of the other kinds are returned as they are.
+    ``judged`` has columns query_id, passage_id and grade; relevant are grades from ``relevant_from`` on. Reasons of the other kinds are returned as they are.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -107,7 +109,7 @@ def with_judgements(evidence: Evidence, removal: Removal, judged: pa.Table) -> d
         return evidence.reasons
     column = "passage_id" if by_passage else "query_id"
     named = pa.array([item.passage_id if by_passage else item.query_id for item in evidence.reasons], pa.string())
-    rows = judged.filter(pc.and_(pc.greater_equal(judged["grade"], 1), pc.is_in(judged[column], value_set=named)))
+    rows = judged.filter(pc.and_(pc.greater_equal(judged["grade"], relevant_from), pc.is_in(judged[column], value_set=named)))
     found: dict[Removed, list[JsonObject]] = {}
     for query_id, passage_id in zip(rows["query_id"].to_pylist(), rows["passage_id"].to_pylist(), strict=True):
         reasons = evidence.reasons[Removed("", passage_id) if by_passage else Removed(query_id)]

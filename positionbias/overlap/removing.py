@@ -12,7 +12,7 @@ from typing import Literal, cast, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place
-from positionbias.core.settings import Panel, check_settings, setting
+from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, setting
 from positionbias.corpora.left_out import REMOVABLE, What
 from positionbias.leakage.pairs import LEXICAL, OVERLAP_DETECTORS, SEMANTIC
 from positionbias.overlap.settings import DETECTORS, PAIRS, PASSAGES, QUERIES, UNITS
@@ -24,6 +24,11 @@ SIDES: tuple[Side, ...] = get_args(Side)
 COUNTED = (SEMANTIC, "exact", "ngram")  # the detectors whose pairs count without a label
 CHECKS = ("near",)  # what searches a result again besides the detectors of the search
 PAIRS_OF = {PASSAGES: "pairs of passages", QUERIES: "pairs of queries", PAIRS: "pairs of queries with passages"}
+_FOUND_BY = Setting(
+    "A detector whose pairs count without a label; may be given again.",
+    choices=(SEMANTIC, LEXICAL, *OVERLAP_DETECTORS),
+    metavar="DETECTOR",
+)
 _UNIT_OF: Mapping[What, str] = {"passages": PASSAGES, "queries": QUERIES, "judgements": PAIRS}
 
 
@@ -69,11 +74,7 @@ class CountedLeaks:
         choices=UNITS,
         absent="queries",
     )
-    found_by: Sequence[str] = setting(
-        COUNTED,
-        "A detector whose pairs count without a label; may be given again.",
-        choices=(SEMANTIC, LEXICAL, *OVERLAP_DETECTORS),
-    )
+    found_by: Sequence[str] = declared_setting(COUNTED, _FOUND_BY)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -95,17 +96,17 @@ class Removing:
     )
     side: str = setting("train", "The side of the pairs that COLLECTION is.", choices=SIDES)
     unit: str | None = setting(
-        None, "Because of which pairs: of passages, of queries, or of queries with passages.", choices=UNITS, absent="passages or queries as they are removed; pairs for judgements"
+        None,
+        "Because of which pairs: of passages, of queries, or of queries with passages.",
+        choices=UNITS,
+        absent="passages or queries as they are removed; pairs for judgements",
     )
-    found_by: Sequence[str] = setting(
-        COUNTED,
-        "A detector whose pairs count without a label; may be given again.",
-        choices=(SEMANTIC, LEXICAL, *OVERLAP_DETECTORS),
-    )
+    found_by: Sequence[str] = declared_setting(COUNTED, _FOUND_BY)
     check_by: Sequence[str] = setting(
         CHECKS,
         "A further detector that searches the result again, with those of --pairs; none: no search. May be given again.",
         choices=(*DETECTORS, "none"),
+        metavar="DETECTOR",
         panel=Panel.ADVANCED,
     )
     sheet: Place | None = setting(

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.manifest import manifest_path
+from positionbias.core.manifest import manifest_if_any
 from positionbias.core.places import input_place
 from positionbias.core.schema import NAME
 from positionbias.formats.hub import saved_dataset
@@ -78,7 +78,8 @@ def text_set(given: Collection | Path | str, settings: OverlapSettings, *, test:
     if not path.exists() and ":" in place:
         place, _, split = place.rpartition(":")
         path = input_place(place)
-    if path.is_dir() and not manifest_path(path).is_file():
+    made = manifest_if_any(path) if path.is_dir() else None
+    if path.is_dir() and (made is None or made.kind == "export"):
         return _folder(path, name, split, default, settings, test=test)
     if path.is_file():
         return TableTexts.of(name or _clean(path.name.partition(".")[0]), path, [path], split or default)

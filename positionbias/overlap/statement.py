@@ -30,6 +30,7 @@ class Statement:
     training: Sequence[CardSet]
     tests: Sequence[CardSet]
     settings: OverlapSettings | None
+    encoder: str
     removal: Removal
     facts: JsonObject
     found: Sequence[Found]
@@ -70,7 +71,7 @@ def _evidence(of: Statement) -> Iterator[str]:
     rows: Mapping[str, Found] = {row.detector: row for row in _of_unit(of.found, of.removal.unit)}
     yield f"A pair counted where one of these found it, unless a person said that it is none: {', '.join(of.removal.found_by)}."
     if of.settings is not None:
-        yield from ["", *detector_lines(of.settings), ""]
+        yield from ["", *detector_lines(of.settings, of.encoder), ""]
     told = [f"{name} {precision_of(rows[name]) if name in rows else 'unknown'}" for name in of.removal.found_by]
     yield f"Precision of the pairs: {'; '.join(told)}."
     aside = of.facts.get("found_otherwise") or {}

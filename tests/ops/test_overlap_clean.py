@@ -18,6 +18,7 @@ from positionbias.core.shard_work import work_folder
 from positionbias.core.verify import verify
 from positionbias.engine.choose import Engine
 from positionbias.ops.leakage_clean import Cleaned, CountedPairs
+from positionbias.ops.query_encoder import Encoder
 from positionbias.overlap.removing import Removing
 from positionbias.overlap.settings import OverlapSettings
 from positionbias.results.overlap import ANY, OverlapFigures
@@ -25,6 +26,7 @@ from positionbias.results.overlap_removed import LeaksRemoved
 from positionbias.results.select import of_type
 
 from ..overlap.small import both, searched
+from ..tiny import tiny_encoder
 
 
 @pytest.fixture
@@ -293,3 +295,23 @@ def test_a_folder_with_only_the_best_pairs_is_refused_on_the_training_side(tmp_p
     made = clean(tmp_path, "bench", side="test", remove="passages")  # one pair is enough to say that x leaks
     assert isinstance(made.collection, Collection)
     assert made.collection.passage_ids() == ["y", "z"]
+
+
+def test_meaning_is_searched_again_only_with_its_encoder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    encoder = Encoder(str(tiny_encoder(tmp_path / "encoder")), kind="bi-encoder")
+    both(tmp_path)
+    settings = OverlapSettings(units=("queries",), detectors=("exact", "meaning"), threshold=0.999)
+    named = [f"train={tmp_path / 'train'}:train"], [f"bench={tmp_path / 'bench'}:test"]
+    positionbias.overlap_leakage(named[0], tests=named[1], settings=settings, encoder=encoder, out=tmp_path / "overlap")
+    counted = CountedPairs(pairs=tmp_path / "overlap")
+    without = positionbias.clean_leakage(tmp_path / "train", counted=counted, out=tmp_path / "without")
+    assert "the result is not searched by meaning again; --encoder does it" in capsys.readouterr().err
+    assert set(leaked(without)) == {"exact", "near", ANY}
+    made = positionbias.clean_leakage(tmp_path / "train", counted=counted, encoder=encoder, out=tmp_path / "with")
+    assert set(leaked(made)) == {"exact", "near", "meaning", ANY}
+    statement = (made.path / "left_out" / "CONTAMINATION.md").read_text("utf-8")
+    assert "- meaning: a cosine of at least 0.999 by encoder." in statement
+    positionbias.leakage_card([tmp_path / "overlap"], out=tmp_path / "card.md")
+    assert json.loads((tmp_path / "card.json").read_text())["overlaps"][0]["encoder"] == "encoder"
+    checked = positionbias.check_leakage_card(tmp_path / "card.json", named[0], tests=named[1], encoder=encoder)
+    assert checked.exit_code == 0
