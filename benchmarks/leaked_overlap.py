@@ -31,11 +31,12 @@ from positionbias.core.run import read_run
 from positionbias.core.seeds import drawn_order, generator, key64
 from positionbias.evaluation.leaked import ORDER, leaked_results
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
+from positionbias.formats.release_settings import MsmarcoSettings
 from positionbias.ops.evaluation import Measuring
 from positionbias.overlap.leaked import leaked_of
 from positionbias.overlap.planted import DuplicateKind, duplicate
 from positionbias.overlap.removing import CountedLeaks
-from positionbias.overlap.settings import BY_WORDS, UNITS, OverlapSettings
+from positionbias.overlap.settings import UNITS, OverlapSettings
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.leakage import LESS_CLEAN, LeakedAndClean
 from positionbias.results.leaked_order import LeakedOrder, OrderAnswer
@@ -50,6 +51,7 @@ SYSTEMS, KNOWING, DEPTH = 8, 1, 20
 NOISE = 0.7  # standard deviations of BM25's scores of a query
 FALSE_ALARM_DRAWS, DRAWS = 200, 30
 SHARES = (0.05, 0.1, 0.25, 0.5)
+BY_WORDS = tuple(OverlapSettings().detectors)
 DEFAULT = ("exact", "ngram")  # whose pairs count in evaluate --leaked
 Truth = dict[str, set[str]]
 
@@ -222,7 +224,8 @@ def real_lines(folder: Path) -> Iterator[str]:
             [f"{data}/queries.{name}.tsv" for name in names],
             [f"{data}/qrels.{name}.{'txt' if name[0] == 'd' else 'tsv'}" for name in names],
         )
-        positionbias.import_msmarco([data / "collection.tsv"], attach=list(zip(names, *attached, strict=True)), out=place)
+        release = MsmarcoSettings(attach=list(zip(names, *attached, strict=True)))
+        positionbias.import_msmarco([data / "collection.tsv"], release=release, out=place)
     if not (folder / "overlap-dl").exists():
         named = (
             [f"{name}={place}:{name}" for name in ("train", "titled")],

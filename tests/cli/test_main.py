@@ -110,7 +110,6 @@ WITHOUT_SEED = {
     "leakage check-card",
     "leakage clean",
     "leakage find",
-    "leakage overlap",
     "list",
     "plan",
     "pool coverage",
