@@ -110,7 +110,7 @@ def overlap_leakage(
             packages=("numpy", "pyarrow", *(("torch", "transformers") if semantic else ())),
             host=engine.host,
             seed=evidence.seed if evidence.recall or semantic else None,
-            remarks=(*remarks, *([f"By meaning: {semantic.rests_on}."] if semantic else [])),
+            remarks=[*remarks, *([f"By meaning: {semantic.rests_on}."] if semantic else [])],
         )
 
     with engine.open() as map_shards:

@@ -30,6 +30,7 @@ from positionbias.results.result import Result, write_results
 __all__ = ["find_overlap"]
 
 _WORK = ".work"
+_NO_EVIDENCE = EvidenceSettings()
 
 
 def find_overlap(
@@ -39,7 +40,7 @@ def find_overlap(
     settings: OverlapSettings,
     manifest: Callable[[Sequence[Result], Sequence[str]], Manifest],
     *,
-    evidence: EvidenceSettings,
+    evidence: EvidenceSettings = _NO_EVIDENCE,
     encoder: OpenEncoder | None = None,
     map_shards: MapShards = map,
     overwrite: bool = False,
@@ -215,10 +216,11 @@ class _Overlap:
         most = max((int(np.unique(groups[own], return_counts=True)[1].max(initial=0)) for own in by), default=0)
         if most >= settings.kept:
             self.remarks.append(f"{name}: of some {items.unit} only the best {settings.kept:,} pairs were kept (--kept-pairs).")
-        few = int((items.words < settings.short).sum())
-        if few and items.unit == QUERIES and "short" in settings.detectors:
+        least = min((settings.words_of(detector)[0] for detector in settings.detectors if detector != "exact"), default=0)
+        few = int((items.words < least).sum())
+        if few and items.unit == QUERIES:
             self.remarks.append(
-                f"{name}: {few:,} queries have fewer than {settings.short} words, so only equal ones are found; "
+                f"{name}: {few:,} queries have fewer than {least} words, so only equal ones are found; "
                 "posbias leakage find compares their words."
             )
 
