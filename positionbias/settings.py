@@ -47,6 +47,7 @@ from positionbias.ops.leakage import CountedPairs, SearchedTexts
 from positionbias.ops.query_encoder import Encoder
 from positionbias.ops.retrieval import ByVectors
 from positionbias.ops.training import Teacher
+from positionbias.overlap.settings import OverlapSettings
 from positionbias.papers.contamination.settings import ContaminationSettings, Distillation
 from positionbias.papers.leakage.settings import LeakageSettings
 from positionbias.papers.pooling.settings import PoolingSettings
@@ -122,6 +123,7 @@ __all__ = [
     "MsmarcoDocsSettings",
     "MsmarcoSettings",
     "NearestSettings",
+    "OverlapSettings",
     "PACRRConfig",
     "PlaceWeights",
     "Placing",

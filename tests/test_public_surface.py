@@ -65,6 +65,7 @@ PUBLIC = [
     "make_report",
     "mats",
     "merge",
+    "overlap_leakage",
     "place",
     "plan",
     "pool_coverage",

@@ -54,8 +54,8 @@ class OverlapSettings:
     )
     detectors: Sequence[str] = setting(
         ("exact", "ngram", "near", "short"),
-        "What looks. Exact: the same words. Ngram: shared runs of words. Near: most short runs in common. Short: shared shorter runs, for test texts "
-        "with too few words for ngram. Meaning: an encoder. May be given again.",
+        "What looks for copies: exact (the same words), ngram (shared runs of words), near (most short runs in common), short (shared shorter runs, for "
+        "test texts with too few words for ngram), meaning (an encoder). May be given again.",
         flags=("--detector",),
         choices=DETECTORS,
     )

@@ -80,6 +80,7 @@ merge A=planted B=clicked --out merged
 export planted --to beir --out beir
 import beir beir --out again
 leakage find planted:train planted:test --detector lexical --out leaks
+leakage overlap planted:train --test planted:test --out overlap
 leakage review leaks --score jaccard --out sheet.tsv
 leakage clean planted --pairs leaks --lexical --out clean
 trainset clicks clicked --candidates clicked.run --out triples

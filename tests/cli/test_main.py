@@ -108,6 +108,7 @@ WITHOUT_SEED = {
     "import tripclick",
     "leakage clean",
     "leakage find",
+    "leakage overlap",
     "list",
     "plan",
     "pool coverage",
