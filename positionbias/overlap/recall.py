@@ -98,7 +98,7 @@ def candidate_recall(
 
     The value is None where the drawn texts have no pair.
     """
-    whole, propose = meaning(tests, replace(settings, encode=ALL), encode), candidates(tests)
+    whole, propose = meaning(tests, replace(settings, encode=ALL), encode), candidates(tests, settings)
     below = SAMPLE / max(texts, 1) * 2.0**64
     drawn = proposed = 0
     asked: list[str] = []

@@ -98,7 +98,7 @@ class OverlapSettings:
     )
     encode: str = setting(
         ALL,
-        "Training texts to encode: all, or those that share half of the words with a test text; what these miss is measured.",
+        "Training texts to encode: all, or those that share some words with a test text; what these miss is measured.",
         choices=(ALL, CANDIDATES),
         panel=Panel.ADVANCED,
     )
