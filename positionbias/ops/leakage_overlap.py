@@ -65,7 +65,7 @@ def overlap_leakage(
     in a corpus that both sides share is not its own copy, and is counted apart.
 
         posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --recall 200 --out overlap
-        posbias leakage sample overlap/pairs/dl19.passages.jsonl --found-by near --score jaccard_words --above 0 --out sheet.tsv
+        posbias leakage sample overlap/pairs/msmarco.dl19.queries.jsonl --found-by near --score jaccard_words --above 0 --out sheet.tsv
 
     Returns:
         The share of test queries that are found, by test set, unit, detector and training set. The pairs stand in ``out``, a file
