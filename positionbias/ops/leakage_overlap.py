@@ -83,6 +83,7 @@ def overlap_leakage(
         4 of 18 queries of planted.test (22.2%) are in planted.train: 4 near. Precision unknown.
         ...
     """
+    from positionbias.leakage.pairs import pairs_file
     from positionbias.overlap.find import find_overlap
     from positionbias.overlap.lines import FOLDER
     from positionbias.overlap.sources import text_set
@@ -108,6 +109,7 @@ def overlap_leakage(
                 *(Read(f"{role} {one.name}", one.place, one.checksum) for role, one in named),
                 *([semantic.read()] if semantic else []),
                 *(Read.file("labelled pairs", input_place(one)) for one in evidence.labelled),
+                *([Read.file("true pairs", pairs_file(input_place(evidence.truth)))] if evidence.truth else []),
             ],
             name=f"Overlap with {', '.join(one.name for one in test)}",
             packages=("numpy", "pyarrow", *(("torch", "transformers") if semantic else ())),

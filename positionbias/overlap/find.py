@@ -14,13 +14,14 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest
 from positionbias.core.progress import track
 from positionbias.core.shard_work import MapShards, resumable_folder
+from positionbias.leakage.pairs import Pair, read_pairs
 from positionbias.overlap.counts import Items, Pairs, overlap_results, summed
 from positionbias.overlap.detectors import Texts
 from positionbias.overlap.found import Found, merged
 from positionbias.overlap.joined import joined
 from positionbias.overlap.lines import FOLDER, file_of, joined_records, records, write_records
-from positionbias.overlap.precision import read_sheets, with_precision
-from positionbias.overlap.recall import candidate_recall, planted_recall
+from positionbias.overlap.precision import read_sheets, read_truth, with_precision
+from positionbias.overlap.recall import candidate_recall, planted_recall, true_recall
 from positionbias.overlap.search import BlockFacts, OpenEncoder, Part, TestSide, search_blocks, write_tests
 from positionbias.overlap.settings import CANDIDATES, PAIRS, PASSAGES, QUERIES, EvidenceSettings, OverlapSettings
 from positionbias.overlap.sources import TextSet
@@ -65,13 +66,14 @@ def find_overlap(
         "sets": [[one.name, one.checksum] for one in (*training, *tests)],
         "encoder": encoder.checksum if encoder else None,
     }
-    sheets = read_sheets(evidence.labelled)
+    sheets, truth = read_sheets(evidence.labelled), read_truth(evidence.truth)
     with resumable_folder(out, job, overwrite=overwrite) as folder:
         (folder / FOLDER).mkdir(exist_ok=True)
         work = folder / _WORK
         work.mkdir(exist_ok=True)
         found = _Overlap(folder, work, training, tests, settings, evidence, encoder, map_shards)
         results = with_precision(found.measured(), folder, sheets)
+        results += found.true_recall(truth)
         remove(work)
         write_results(folder, results, manifest(results, found.remarks))
     return results, found.remarks
@@ -144,6 +146,12 @@ class _Overlap:
                 self.remarks.append(f"{name}: {left_out:,} rows without usable {unit} were left out.")
         found = merged(paths, sources, len(self.settings.detectors), self.settings.kept)
         return _Unit(side, side.texts(), found, facts, sources)
+
+    def true_recall(self, truth: Sequence[Pair]) -> Iterator[Result]:
+        """Measure what was found of known pairs of queries."""
+        for test in self.tests if truth and QUERIES in self.settings.units else []:
+            pairs = read_pairs(self.folder / file_of(test.name, QUERIES))
+            yield from true_recall(pairs, truth, self.settings.detectors, test_set=test.name, unit=QUERIES)
 
     def _known_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
         """Measure what the detectors find of planted duplicates, where it is asked."""

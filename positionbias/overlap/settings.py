@@ -144,6 +144,13 @@ class EvidenceSettings:
     recall: int = setting(
         0, "Plant duplicates of N test texts of each unit, and say how many of each kind are found.", least=0, metavar="N"
     )
+    truth: Place | None = setting(
+        None,
+        "The true pairs, where they are known, as of a planted collection: says how many of them were found.",
+        metavar="DIR|FILE",
+        place="read",
+        panel=Panel.ADVANCED,
+    )
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
