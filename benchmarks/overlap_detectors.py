@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -175,7 +176,9 @@ def run(name: str, folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     if name in PEERS:
         peers = Path(__file__).parent / "peers" / "overlap.py"
         command = [given.peers, str(peers), name, str(folder), str(found)] + ([given.model] if name in SLOW else [])
-    environment = {**os.environ, **ONE_THREAD, "HF_HUB_OFFLINE": "1"}
+    home = folder / "home"  # where vectors are kept: of no earlier run
+    shutil.rmtree(home, ignore_errors=True)
+    environment = {**os.environ, **ONE_THREAD, "HF_HUB_OFFLINE": "1", "POSBIAS_HOME": str(home)}
     if name in PEERS:
         environment.pop("PYTHONPATH", None)
     one = measured(command, environment=environment)

@@ -66,7 +66,7 @@ def overlap_leakage(
     in a corpus that both sides share is not its own copy, and is counted apart.
 
         posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --recall 200 --out overlap
-        posbias leakage sample overlap/pairs/dl19.passages.jsonl --found-by near --score jaccard_words --above 0 --out sheet.tsv
+        posbias leakage sample overlap/pairs/msmarco.dl19.queries.jsonl --found-by near --score jaccard_words --above 0 --out sheet.tsv
 
     Returns:
         The share of test queries that are found, by test set, unit, detector and training set. The pairs stand in ``out``, a file
@@ -84,6 +84,7 @@ def overlap_leakage(
         4 of 18 queries of planted.test (22.2%) are in planted.train: 4 near. Precision unknown.
         ...
     """
+    from positionbias.leakage.pairs import pairs_file
     from positionbias.overlap.find import find_overlap
     from positionbias.overlap.lines import FOLDER
     from positionbias.overlap.sources import text_set
@@ -115,12 +116,13 @@ def overlap_leakage(
                 *(Read(f"{role} {one.name}", one.place, one.checksum) for role, one in named),
                 *([semantic.read()] if semantic else []),
                 *(Read.file("labelled pairs", input_place(one)) for one in evidence.labelled),
+                *([Read.file("true pairs", pairs_file(input_place(evidence.truth)))] if evidence.truth else []),
             ],
             name=f"Overlap with {', '.join(one.name for one in test)}",
             packages=("numpy", "pyarrow", *(("torch", "transformers") if semantic else ())),
             host=engine.host,
             seed=evidence.seed if evidence.recall or semantic else None,
-            remarks=(*remarks, *([f"By meaning: {semantic.rests_on}."] if semantic else [])),
+            remarks=[*remarks, *([f"By meaning: {semantic.rests_on}."] if semantic else [])],
         )
 
     with engine.open() as map_shards:

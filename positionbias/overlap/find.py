@@ -14,13 +14,14 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest
 from positionbias.core.progress import track
 from positionbias.core.shard_work import MapShards, resumable_folder
+from positionbias.leakage.pairs import Pair, read_pairs
 from positionbias.overlap.counts import Items, Pairs, overlap_results, summed
 from positionbias.overlap.detectors import Texts
 from positionbias.overlap.found import Found, merged
 from positionbias.overlap.joined import joined
 from positionbias.overlap.lines import FOLDER, file_of, joined_records, records, write_records
-from positionbias.overlap.precision import read_sheets, with_precision
-from positionbias.overlap.recall import candidate_recall, planted_recall
+from positionbias.overlap.precision import read_sheets, read_truth, with_precision
+from positionbias.overlap.recall import candidate_recall, planted_recall, true_recall
 from positionbias.overlap.search import BlockFacts, OpenEncoder, Part, TestSide, search_blocks, write_tests
 from positionbias.overlap.settings import CANDIDATES, PAIRS, PASSAGES, QUERIES, EvidenceSettings, OverlapSettings
 from positionbias.overlap.sources import TextSet
@@ -30,6 +31,7 @@ from positionbias.results.result import Result, write_results
 __all__ = ["find_overlap"]
 
 _WORK = ".work"
+_NO_EVIDENCE = EvidenceSettings()
 
 
 def find_overlap(
@@ -39,7 +41,7 @@ def find_overlap(
     settings: OverlapSettings,
     manifest: Callable[[Sequence[Result], Sequence[str]], Manifest],
     *,
-    evidence: EvidenceSettings,
+    evidence: EvidenceSettings = _NO_EVIDENCE,
     encoder: OpenEncoder | None = None,
     map_shards: MapShards = map,
     overwrite: bool = False,
@@ -64,13 +66,14 @@ def find_overlap(
         "sets": [[one.name, one.checksum] for one in (*training, *tests)],
         "encoder": encoder.checksum if encoder else None,
     }
-    sheets = read_sheets(evidence.labelled)
+    sheets, truth = read_sheets(evidence.labelled), read_truth(evidence.truth)
     with resumable_folder(out, job, overwrite=overwrite) as folder:
         (folder / FOLDER).mkdir(exist_ok=True)
         work = folder / _WORK
         work.mkdir(exist_ok=True)
         found = _Overlap(folder, work, training, tests, settings, evidence, encoder, map_shards)
         results = with_precision(found.measured(), folder, sheets)
+        results += found.true_recall(truth)
         remove(work)
         write_results(folder, results, manifest(results, found.remarks))
     return results, found.remarks
@@ -144,6 +147,12 @@ class _Overlap:
         found = merged(paths, sources, len(self.settings.detectors), self.settings.kept)
         return _Unit(side, side.texts(), found, facts, sources)
 
+    def true_recall(self, truth: Sequence[Pair]) -> Iterator[Result]:
+        """Measure what was found of known pairs of queries."""
+        for test in self.tests if truth and QUERIES in self.settings.units else []:
+            pairs = read_pairs(self.folder / file_of(test.name, QUERIES))
+            yield from true_recall(pairs, truth, self.settings.detectors, test_set=test.name, unit=QUERIES)
+
     def _known_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
         """Measure what the detectors find of planted duplicates, where it is asked."""
         if not self.evidence.recall:
@@ -215,10 +224,11 @@ class _Overlap:
         most = max((int(np.unique(groups[own], return_counts=True)[1].max(initial=0)) for own in by), default=0)
         if most >= settings.kept:
             self.remarks.append(f"{name}: of some {items.unit} only the best {settings.kept:,} pairs were kept (--kept-pairs).")
-        few = int((items.words < settings.short).sum())
-        if few and items.unit == QUERIES and "short" in settings.detectors:
+        least = min((settings.words_of(detector)[0] for detector in settings.detectors if detector != "exact"), default=0)
+        few = int((items.words < least).sum())
+        if few and items.unit == QUERIES:
             self.remarks.append(
-                f"{name}: {few:,} queries have fewer than {settings.short} words, so only equal ones are found; "
+                f"{name}: {few:,} queries have fewer than {least} words, so only equal ones are found; "
                 "posbias leakage find compares their words."
             )
 

@@ -19,13 +19,13 @@ import msgspec
 
 from positionbias.core.errors import bad_input
 from positionbias.core.places import Place, input_place
-from positionbias.leakage.pairs import Ids, Pair, read_pairs
+from positionbias.leakage.pairs import Ids, Pair, pairs_file, read_pairs
 from positionbias.leakage.precision import Labelled, Tally
 from positionbias.overlap.lines import file_of
 from positionbias.results.overlap import ALL_SETS, ANY, OverlapFigures
 from positionbias.results.result import Result
 
-__all__ = ["KnownPairs", "Precision", "Sheet", "read_sheets", "with_precision"]
+__all__ = ["KnownPairs", "Precision", "Sheet", "read_sheets", "read_truth", "with_precision"]
 
 _HAIR = 1e-6  # of a sum of weights, relative
 
@@ -63,6 +63,21 @@ def read_sheets(places: Sequence[Place]) -> list[Sheet]:
             do = "draw and label a sample: posbias leakage sample"
             raise bad_input(path, wanted="labelled pairs", found="none", do=do)
     return sheets
+
+
+def read_truth(place: Place | None) -> list[Pair]:
+    """Read the true pairs, none without a place.
+
+    Raises:
+        InputError: no pair of them is true, or a line is no pair.
+    """
+    if place is None:
+        return []
+    path = pairs_file(input_place(place))
+    pairs = list(read_pairs(path))
+    if not any(pair.label is None or pair.label.leaks for pair in pairs):
+        raise bad_input(path, wanted="true pairs of a training and a test query", found="none", do="check --truth")
+    return pairs
 
 
 class KnownPairs:

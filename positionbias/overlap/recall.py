@@ -8,21 +8,30 @@ For candidates about ``SAMPLE`` training texts are drawn by their ids and compar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from positionbias.core.seeds import key64
-from positionbias.leakage.precision import Labelled, at_threshold
+from positionbias.leakage.pairs import Pair
+from positionbias.leakage.precision import Labelled, Share, at_threshold
 from positionbias.overlap.detectors import Encode, Search, Texts
 from positionbias.overlap.meaning import candidates, meaning
-from positionbias.overlap.planted import Duplicate, DuplicateKind, plan_duplicates
+from positionbias.overlap.planted import Duplicate, plan_duplicates
 from positionbias.overlap.settings import ALL, OverlapSettings
-from positionbias.results.overlap import ANY, CANDIDATE_RECALL, RECALL, CandidateFigures, FoundOfPlanted, RecallFigures
+from positionbias.results.overlap import (
+    ANY,
+    CANDIDATE_RECALL,
+    RECALL,
+    TRUE_RECALL,
+    CandidateFigures,
+    FoundOfPlanted,
+    RecallFigures,
+)
 from positionbias.results.result import Result
 
-__all__ = ["SAMPLE", "candidate_recall", "planted_recall"]
+__all__ = ["SAMPLE", "candidate_recall", "planted_recall", "true_recall"]
 
 SAMPLE = 4_096
 
@@ -57,7 +66,9 @@ def planted_recall(
         least, below = settings.words_of(name)
         asked = np.flatnonzero((words >= least) & (words < below))
         if len(asked):
-            yield _result([planted[place] for place in asked], hits[asked], name, test_set, unit, seed)
+            own = [planted[place] for place in asked]
+            kinds, drawn = [one.kind.value for one in own], [str(one.test) for one in own]
+            yield _result(RECALL, kinds, drawn, hits[asked], name, test_set, unit, seed)
 
 
 def _found(planted: list[Duplicate], first: int, search: Search) -> np.ndarray:
@@ -70,17 +81,42 @@ def _found(planted: list[Duplicate], first: int, search: Search) -> np.ndarray:
     return there
 
 
-def _result(planted: list[Duplicate], found: np.ndarray, detector: str, test_set: str, unit: str, seed: int) -> Result:
-    tests = [str(one.test) for one in planted]
-    kinds = {}
-    for kind in DuplicateKind:
-        if places := [place for place, one in enumerate(planted) if one.kind is kind]:
-            share = at_threshold(Labelled(np.zeros(len(places)), found[places], [tests[place] for place in places]), 0.0)
-            low, high = (share.interval.low, share.interval.high) if share.interval else (None, None)
-            kinds[kind.value] = FoundOfPlanted(share.pairs, share.leaks, low, high)
-    share = at_threshold(Labelled(np.zeros(len(planted)), found, tests), 0.0)
-    figures = RecallFigures(unit=unit, detector=detector, tests=len(set(tests)), kinds=kinds)
-    return Result(f"{RECALL}{unit}", test_set, "", detector, seed, share.value, share.interval, len(planted), figures)
+def true_recall(
+    found: Iterable[Pair], truth: Iterable[Pair], detectors: Sequence[str], *, test_set: str, unit: str
+) -> Iterator[Result]:
+    """Yield what each detector, and any of them, finds of the pairs that are true, by their label."""
+    true = {(pair.train_id, pair.test_id): pair.label for pair in truth if not pair.label or pair.label.leaks}
+    by = {(pair.train_id, pair.test_id): {*pair.found_by, ANY} for pair in found}
+    kinds, tests = [label.name if label else "" for label in true.values()], [test for _, test in true]
+    for name in (*detectors, ANY):
+        hits = np.array([name in by.get(ids, ()) for ids in true])
+        yield _result(TRUE_RECALL, kinds, tests, hits, name, test_set, unit, None)
+
+
+def _result(
+    measure: str,
+    kinds: Sequence[str],
+    tests: Sequence[str],
+    found: np.ndarray,
+    detector: str,
+    test_set: str,
+    unit: str,
+    seed: int | None,
+) -> Result:
+    """Return the share found, over all and by kind, of duplicates with a kind and a test text each."""
+    of_kinds = {}
+    for kind in dict.fromkeys(kinds):
+        share = _share([found[place] for place, own in enumerate(kinds) if own == kind], [t for t, own in zip(tests, kinds, strict=True) if own == kind])  # fmt: skip
+        low, high = (share.interval.low, share.interval.high) if share.interval else (None, None)
+        of_kinds[kind] = FoundOfPlanted(share.pairs, share.leaks, low, high)
+    share = _share(found, tests)
+    figures = RecallFigures(unit=unit, detector=detector, tests=len(set(tests)), kinds=of_kinds)
+    return Result(f"{measure}{unit}", test_set, "", detector, seed, share.value, share.interval, len(kinds), figures)
+
+
+def _share(found: Sequence[bool] | np.ndarray, tests: Sequence[str]) -> Share:
+    """Return the share that is true, clustered by test text."""
+    return at_threshold(Labelled(np.zeros(len(found)), found, tests), 0.0)
 
 
 def candidate_recall(
@@ -98,7 +134,7 @@ def candidate_recall(
 
     The value is None where the drawn texts have no pair.
     """
-    whole, propose = meaning(tests, replace(settings, encode=ALL), encode), candidates(tests)
+    whole, propose = meaning(tests, replace(settings, encode=ALL), encode), candidates(tests, settings)
     below = SAMPLE / max(texts, 1) * 2.0**64
     drawn = proposed = 0
     asked: list[str] = []
@@ -110,6 +146,6 @@ def candidate_recall(
         drawn, proposed = drawn + len(sample), proposed + int(candidate.sum())
         asked += map(str, hits.test.tolist())
         found += candidate[hits.train].tolist()
-    share = at_threshold(Labelled(np.zeros(len(found)), found, asked), 0.0)
+    share = _share(found, asked)
     figures = CandidateFigures(unit=unit, drawn=drawn, candidates=proposed, pairs=len(found), found=sum(found))
     return Result(f"{CANDIDATE_RECALL}{unit}", test_set, "", "meaning", seed, share.value, share.interval, len(found), figures)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from positionbias.core.interval import Interval
 from positionbias.report.cells import count_cell, decimal_cell, text_cell
 from positionbias.report.table import Cell, Column, Table
-from positionbias.results.overlap import CandidateFigures, FoundOfPlanted, RecallFigures
+from positionbias.results.overlap import TRUE_RECALL, CandidateFigures, FoundOfPlanted, RecallFigures
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 
@@ -20,12 +20,12 @@ def recall_tables(results: Sequence[Result]) -> list[Table]:
     """Return for each test set and unit the share of planted duplicates found, by kind and detector."""
     found: dict[tuple[str, str], list[tuple[Result, RecallFigures]]] = {}
     for result, of in of_type(results, RecallFigures):
-        found.setdefault((result.collection, of.unit), []).append((result, of))
-    return [_recall_table(test_set, unit, by) for (test_set, unit), by in found.items()]
+        found.setdefault((result.collection, result.measure), []).append((result, of))
+    return [_recall_table(by) for by in found.values()]
 
 
-def _recall_table(test_set: str, unit: str, by: Sequence[tuple[Result, RecallFigures]]) -> Table:
-    columns = [Column("Kind", numeric=False), Column("Planted"), *(Column(of.detector) for _, of in by)]
+def _recall_table(by: Sequence[tuple[Result, RecallFigures]]) -> Table:
+    columns = [Column("Kind", numeric=False), Column("Pairs"), *(Column(of.detector) for _, of in by)]
     whole, first = by[-1]  # of any detector, which has all texts
     rows = [
         [text_cell(kind), count_cell(planted.planted), *(_share(of.kinds.get(kind)) for _, of in by)]
@@ -33,11 +33,13 @@ def _recall_table(test_set: str, unit: str, by: Sequence[tuple[Result, RecallFig
     ]
     every = [decimal_cell(one.value, one.interval, places=2) for one, _ in by]
     rows.append([text_cell("all"), count_cell(whole.count), *every])
-    title = f"Share of planted duplicates of {first.tests:,} {unit} of {test_set} that are found [95 %]"
-    notes = [_REPLACED]
+    true = whole.measure.startswith(TRUE_RECALL)
+    what, test_set = "true pairs" if true else "planted duplicates", whole.collection
+    title = f"Share of {what} of {first.tests:,} {first.unit} of {test_set} that are found [95 %]"
+    notes = [] if true else [_REPLACED]
     if any(of.tests < first.tests for _, of in by):
         notes.append(f"Of texts with words enough: {', '.join(f'{of.detector} {of.tests:,}' for _, of in by)}.")
-    return Table(f"recall_{test_set}_{unit}", title, columns, rows, notes)
+    return Table(f"{'true' if true else 'planted'}_{test_set}_{first.unit}", title, columns, rows, notes)
 
 
 def _share(of: FoundOfPlanted | None) -> Cell:

@@ -19,6 +19,7 @@ from positionbias.overlap.table import ShingleTable, least_shared
 
 __all__ = ["AT_ONCE", "ShingleSearch", "exact", "ngram", "parts", "short"]
 
+_APART = np.uint64(0x9E3779B97F4A7C15)  # so that equal shingles of different texts differ
 AT_ONCE = 1 << 22  # lookups of shared shingles
 
 
@@ -130,7 +131,7 @@ def _distinct(hashes: np.ndarray, texts: np.ndarray, wanted: np.ndarray) -> np.n
     first, last = (np.searchsorted(texts, wanted, side) for side in ("left", "right"))
     own = np.repeat(np.arange(len(wanted)), last - first)
     taken = hashes[np.repeat(first, last - first) + runs(last - first)]
-    order = np.lexsort((taken, own))
+    order = np.argsort(taken + own.astype(np.uint64) * _APART)  # equal ones of a text stand together, in no other order
     again = (taken[order][1:] == taken[order][:-1]) & (own[order][1:] == own[order][:-1])
     return np.bincount(own, minlength=len(wanted)) - np.bincount(own[order][1:][again], minlength=len(wanted))
 

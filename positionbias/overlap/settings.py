@@ -54,8 +54,8 @@ class OverlapSettings:
     )
     detectors: Sequence[str] = setting(
         ("exact", "ngram", "near", "short"),
-        "What looks for copies: exact (the same words), ngram (shared runs of words), near (most short runs in common), short (shorter runs, for test "
-        "texts with too few words for ngram), meaning (an encoder). May be given again.",
+        "What looks for copies: exact (the same words), ngram (shared runs of words), near (most short runs in common), short (shared shorter runs, for "
+        "test texts with too few words for ngram), meaning (an encoder). May be given again.",
         flags=("--detector",),
         choices=DETECTORS,
     )
@@ -98,7 +98,7 @@ class OverlapSettings:
     )
     encode: str = setting(
         ALL,
-        "Training texts to encode: all, or those that share half of the words with a test text; what these miss is measured.",
+        "Training texts to encode: all, or those that share some words with a test text; what these miss is measured.",
         choices=(ALL, CANDIDATES),
         panel=Panel.ADVANCED,
     )
@@ -143,6 +143,13 @@ class EvidenceSettings:
     )
     recall: int = setting(
         0, "Plant duplicates of N test texts of each unit, and say how many of each kind are found.", least=0, metavar="N"
+    )
+    truth: Place | None = setting(
+        None,
+        "The true pairs, where they are known, as of a planted collection: says how many of them were found.",
+        metavar="DIR|FILE",
+        place="read",
+        panel=Panel.ADVANCED,
     )
     seed: int = seed_setting()
 

@@ -15,6 +15,7 @@ from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.manifest import manifest_if_any
 from positionbias.core.places import input_place
 from positionbias.core.schema import NAME
+from positionbias.core.split_tables import KIND
 from positionbias.formats.hub import saved_dataset
 from positionbias.overlap.beir_texts import BeirTexts, is_beir
 from positionbias.overlap.collection_texts import CollectionTexts
@@ -78,8 +79,7 @@ def text_set(given: Collection | Path | str, settings: OverlapSettings, *, test:
     if not path.exists() and ":" in place:
         place, _, split = place.rpartition(":")
         path = input_place(place)
-    made = manifest_if_any(path) if path.is_dir() else None
-    if path.is_dir() and (made is None or made.kind == "export"):
+    if path.is_dir() and not _is_collection(path):
         return _folder(path, name, split, default, settings, test=test)
     if path.is_file():
         return TableTexts.of(name or _clean(path.name.partition(".")[0]), path, [path], split or default)
@@ -96,6 +96,12 @@ def _folder(path: Path, name: str, split: str, default: str, settings: OverlapSe
         return TableTexts.of(own, path, files, split or default)
     wanted = "a collection, a BEIR folder, a data set saved by datasets, or files of JSON lines, Parquet, CSV or TSV"
     raise bad_input(path, wanted=wanted, found="a folder with none of them", do="check the path")
+
+
+def _is_collection(folder: Path) -> bool:
+    """Return True for a collection; False for what we export, which has a manifest too."""
+    made = manifest_if_any(folder)
+    return made is not None and made.kind == KIND
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -14,6 +14,7 @@ __all__ = [
     "CANDIDATE_RECALL",
     "OVERLAP",
     "RECALL",
+    "TRUE_RECALL",
     "CandidateFigures",
     "FoundOfPlanted",
     "OverlapFigures",
@@ -22,6 +23,7 @@ __all__ = [
 
 OVERLAP = "overlap of "  # before the unit
 CANDIDATE_RECALL = "recall of candidates among "  # before the unit
+TRUE_RECALL = "recall of true pairs of "  # before the unit
 RECALL = "recall of planted "  # before the unit
 ALL_SETS = "all training sets"  # the system of a result over all of them
 ANY = "any"  # of a result over all detectors
@@ -63,9 +65,9 @@ class FoundOfPlanted(Struct, frozen=True):
 
 
 class RecallFigures(Figures, frozen=True, kw_only=True):
-    """What a detector finds of duplicates of ``tests`` test texts, by kind."""
+    """What a detector finds of planted duplicates of ``tests`` test texts, by kind, or of known pairs, by their label."""
 
-    MEASURES = (RECALL,)
+    MEASURES = (RECALL, TRUE_RECALL)
 
     unit: str
     detector: str

@@ -105,6 +105,28 @@ def test_recall_stands_in_the_results_for_each_unit(planted: Path, tmp_path: Pat
         EvidenceSettings(recall=-1)
 
 
+def test_known_pairs_are_counted_by_their_label(planted: Path, tmp_path: Path) -> None:
+    results = search(planted, tmp_path / "out", truth=planted)
+    by = {of.detector: of.kinds for of in (one.payload for one in results) if isinstance(of, RecallFigures)}
+    (pairs,) = (tmp_path / "out" / "pairs").iterdir()
+    found = {(pair["train_id"], pair["test_id"]): pair["found_by"] for pair in map(json.loads, pairs.read_text().splitlines())}
+    true = [json.loads(line) for line in (planted / "pairs.jsonl").read_text().splitlines()]
+    for detector, kinds in by.items():
+        for label, of in kinds.items():
+            mine = [found.get((pair["train_id"], pair["test_id"]), []) for pair in true if pair["label"] == label]
+            assert (of.planted, of.found) == (
+                len(mine),
+                sum(bool(names) if detector == ANY else detector in names for names in mine),
+            )
+    assert sum(of.planted for of in by[ANY].values()) == 24
+    assert 0 < by["near"]["specialization"].found == by["near"]["specialization"].planted
+    (tmp_path / "none.jsonl").write_text('{"train_id": "a", "test_id": "b", "label": "no"}\n')
+    with pytest.raises(
+        InputError, match="none.jsonl: wanted true pairs of a training and a test query; found none; check --truth"
+    ):
+        search(planted, tmp_path / "other", truth=tmp_path / "none.jsonl")
+
+
 @pytest.mark.parametrize("looked_at", ["all", "candidates"])
 def test_meaning_is_the_same_in_other_processes(planted: Path, tmp_path: Path, looked_at: str) -> None:
     settings = OverlapSettings(("queries",), ("near", "meaning"), threshold=0.99, encode=looked_at)

@@ -46,8 +46,17 @@ def test_synonyms_by_hand() -> None:
 
 def test_candidates_share_half_of_the_words() -> None:
     # old iron gates has iron of iron gate: half of its words; automobile cover has no word of any text; car is half of car insurance
-    assert candidates(TEST)(TRAIN).tolist() == [False, False, True, True, True]
+    assert candidates(TEST, settings(0.7))(TRAIN).tolist() == [False, False, True, True, True]
     assert set(by_pair(found(TEST, TRAIN, 0.7, "candidates"))) == {(2, 2), (3, 0), (4, 3)}
+
+
+def test_candidates_of_long_texts_share_a_tenth_of_the_runs_of_three_words() -> None:
+    words = [f"w{number}" for number in range(32)]
+    long = texts(" ".join(words))  # 30 runs
+    others = [f"x{number}" for number in range(40)]
+    # 5 words in common make 3 runs, which are a tenth; 4 words make 2, of 30 and of 42
+    train = texts(" ".join([*words[:5], *others]), " ".join([*words[:4], *others]), " ".join([*words[:3], *others[:8]]))
+    assert candidates(long, settings(0.7))(train).tolist() == [True, False, True]  # of the third, 1 of its own 9
 
 
 def test_what_candidates_miss_is_counted() -> None:
