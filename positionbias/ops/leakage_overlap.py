@@ -137,7 +137,7 @@ def overlap_leakage(
             map_shards=map_shards,
             overwrite=overwrite,
         )
-    hint(f"pairs written to {pasted(place / FOLDER)}")
+    hint(f"written to {pasted(place)}, the pairs to {pasted(place / FOLDER)}")
     return replace(measured(results, remarks), examples=surest(place, results, examples) if examples else ())
 
 
