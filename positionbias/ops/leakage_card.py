@@ -96,7 +96,9 @@ def leakage_card(
     for path, text in texts.items():
         with atomic_file(path, overwrite=overwrite) as partial:
             partial.write_text(text, encoding="utf-8", newline="\n")
-    hint(f"written to {pasted(place)}, its JSON to {pasted(beside)}; posbias leakage check-card {pasted(beside)} compares it with data")
+    hint(
+        f"written to {pasted(place)}, its JSON to {pasted(beside)}; posbias leakage check-card {pasted(beside)} compares it with data"
+    )
     return CardWritten(card, place)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from heapq import nsmallest
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from positionbias.core.collection import Collection, find_collection
-from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.errors import SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
@@ -17,31 +16,27 @@ from positionbias.core.manifest import input_ref, manifest_if_any, package_versi
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.seal import CACHE
-from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards
 from positionbias.corpora.groups_without import groups_without
 from positionbias.corpora.left_out import LEFT_OUT, LeftOut
 from positionbias.corpora.without import without
 from positionbias.engine.choose import Engine
-from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
 from positionbias.leakage.sheet import write_sheet
-from positionbias.ops.outcome import Read
 from positionbias.ops.overlap_again import search_again
+from positionbias.ops.overlap_pairs import GivenPairs
 from positionbias.ops.query_encoder import Encoder
 from positionbias.overlap.card import CardSet, command_of, rows_of
 from positionbias.overlap.collection_texts import CollectionTexts
 from positionbias.overlap.folder import OverlapFolder, is_overlap
-from positionbias.overlap.removal import Evidence, counts, evidence_of, with_judgements
+from positionbias.overlap.removal import Evidence, evidence_of, with_judgements
 from positionbias.overlap.removing import Removal, Removing
-from positionbias.overlap.settings import MEANING, PAIRS
+from positionbias.overlap.settings import MEANING, OverlapSettings
 from positionbias.overlap.sources import TextSet, text_set
 from positionbias.overlap.statement import NAME, Statement, statement_text
 from positionbias.results.overlap_removed import LeaksRemoved
 from positionbias.results.result import Result
 
 __all__ = ["Removed", "remove_overlap"]
-
-SHEET = 50  # pairs to look at
 
 
 class Removed(NamedTuple):
@@ -73,7 +68,7 @@ def remove_overlap(
     """
     removal, place = _of_search(removing.removal, pairs), output_place(out)
     opened = _opened(given)
-    held = _Pairs.of(pairs, source, removal, opened)
+    held = GivenPairs.of(pairs, source, removal, opened)
     found = evidence_of(held, removal)
     held.check(found)
     split = split or removal.side
@@ -101,7 +96,7 @@ def remove_overlap(
             done = Removed(made_of, after.figures(made_of), after.left)
     _say_other_splits(done.figures)
     if removing.sheet is not None:
-        drawn = _drawn(held, removal)
+        drawn = held.drawn()
         write_sheet(removing.sheet, drawn, overwrite=overwrite)
         hint(f"{len(drawn):,} of {found.counted:,} pairs that counted written to {pasted(removing.sheet)}, to look at")
     hint(f"written to {pasted(place)}")
@@ -133,85 +128,23 @@ def _opened(given: CollectionLike) -> Collection | Groups:
 
 
 @dataclass(frozen=True)
-class _Pairs:
-    """The pairs of a removal, to be streamed: those in a folder of ``leakage overlap`` that are of ``own`` sets, or those of a file."""
+class _Left(CollectionTexts):
+    """What is left of a collection: its ids are still those of the source's corpus, of which a passage is no copy of itself."""
 
-    folder: OverlapFolder | None
-    file: Path
-    source: str | None
-    own: Sequence[str]
-    removal: Removal
+    source: Collection | None = None
 
     @classmethod
-    def of(cls, pairs: Place, source: str | None, removal: Removal, of: Collection | Groups) -> _Pairs:
-        """Return the pairs at a place.
-
-        Raises:
-            InputError: a folder of other collections, or with only some of the training pairs.
-        """
-        if not is_overlap(pairs):
-            file = pairs_file(input_place(pairs))
-            if source is not None and removal.side == "test":
-                raise SettingError("--source: wanted with --side train, whose sets it names; found --side test; leave it out")
-            return cls(None, file, source, (), removal)
-        folder = OverlapFolder(pairs)
-        sets, what = (folder.training, "training set") if removal.side == "train" else (folder.tests, "test set")
-        own = folder.named(sets, _checksums(of), what, source)
-        found = cls(folder, folder.path, source, own, removal)
-        if removal.side == "train":
-            found._check_complete()
-        return found
-
-    def _check_complete(self) -> None:
-        """Refuse a folder that has only the best pairs of what has to go."""
-        assert self.folder is not None
-        for result, of in self.folder.figures:
-            needed = self.removal.unit in (of.unit, PAIRS) and of.detector in self.removal.found_by
-            if needed and result.system in self.own and of.kept < of.pairs:
-                raise bad_input(
-                    self.folder.path,
-                    wanted=f"all {of.pairs:,} pairs of {of.unit} by {of.detector}, as every training item has to go",
-                    found=f"the best {of.kept:,}",
-                    do="run posbias leakage overlap again with more --kept-pairs",
-                )
+    def of_source(
+        cls, source: Collection, made: Collection, split: str, name: str, settings: OverlapSettings, *, test: bool
+    ) -> _Left:
+        """Return the texts of ``made``, which was made of ``source``."""
+        of = CollectionTexts.of(made, split, name, settings, test=test)
+        return cls(**{one.name: getattr(of, one.name) for one in fields(of)}, source=source)
 
     @property
-    def _tests(self) -> Sequence[str]:
-        """The test sets whose pairs are read."""
-        assert self.folder is not None
-        return self.own if self.removal.side == "test" else list(self.folder.tests)
-
-    @property
-    def relevant_from(self) -> int:
-        """The lowest grade of a relevant passage: of a test set the one that was searched for."""
-        return 1 if self.folder is None or self.removal.side == "train" else self.folder.settings.relevant_from
-
-    def read(self) -> list[Read]:
-        """Return the files of pairs as inputs."""
-        files = [self.file] if self.folder is None else self.folder.files(self.removal.unit, self._tests)
-        return [Read.file("pairs", file) for file in files]
-
-    def __iter__(self) -> Iterator[Pair]:
-        of_sides = self.removal.side == "train" and (self.folder is not None or self.source is not None)
-        own = self.own if self.folder is not None else [self.source]
-        pairs = read_pairs(self.file) if self.folder is None else self.folder.pairs(self.removal.unit, self._tests)
-        yield from (pair for pair in pairs if not of_sides or pair.source in own)
-
-    def check(self, found: Evidence) -> None:
-        """Refuse a file without pairs; a search may have found none.
-
-        Raises:
-            InputError: it has none.
-        """
-        if self.folder is None and not found.pairs:
-            raise InputError(
-                f"{self.file}: wanted pairs{f' of source {self.source!r}' if self.source else ''}; found none; check the file"
-            )
-
-
-def _checksums(of: Collection | Groups) -> set[str]:
-    """Return the checksums of collections whose ids are those of this one, or of this training set."""
-    return {of.checksum} if isinstance(of, Collection) else {item.checksum for item in of.manifest.inputs}
+    def corpus(self) -> str:
+        assert self.source is not None
+        return self.source.passages_checksum
 
 
 @dataclass
@@ -219,7 +152,7 @@ class _After:
     """What happens to a collection before it gets its name: it is searched again, and gets its statement."""
 
     source: Collection
-    pairs: _Pairs
+    pairs: GivenPairs
     removal: Removal
     found: Evidence
     check_by: Sequence[str]
@@ -253,7 +186,8 @@ class _After:
         test = self.removal.side == "test"
         mine, theirs = (folder.tests, folder.training) if test else (folder.training, folder.tests)
         own: list[TextSet] = [
-            CollectionTexts.of(made, mine[name].split or self.split, name, settings, test=test) for name in self.pairs.own
+            _Left.of_source(self.source, made, mine[name].split or self.split, name, settings, test=test)
+            for name in self.pairs.own
         ]
         others = []
         for recorded in theirs.values():
@@ -323,17 +257,3 @@ def _say_other_splits(figures: LeaksRemoved) -> None:
     for split, count in figures.qrels_by_split.items():
         if split != figures.split:
             say(f"{count:,} judgements of split {split!r} went too, with passages that they name")
-
-
-def _drawn(pairs: _Pairs, removal: Removal) -> list[Pair]:
-    """Draw pairs that counted, by the hash of their ids, each with the number that it stands for."""
-    counted = [0]
-
-    def keyed() -> Iterator[tuple[int, int, Pair]]:
-        for pair in pairs:
-            if counts(pair, removal.found_by):
-                counted[0] += 1
-                yield key64(1, "removed pair", *pair.ids), counted[0], pair
-
-    drawn = [pair for _, _, pair in nsmallest(SHEET, keyed())]
-    return [replace(pair, weight=pair.weight * counted[0] / len(drawn)) for pair in drawn]

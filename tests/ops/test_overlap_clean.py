@@ -315,3 +315,24 @@ def test_meaning_is_searched_again_only_with_its_encoder(tmp_path: Path, capsys:
     assert json.loads((tmp_path / "card.json").read_text())["overlaps"][0]["encoder"] == "encoder"
     checked = positionbias.check_leakage_card(tmp_path / "card.json", named[0], tests=named[1], encoder=encoder)
     assert checked.exit_code == 0
+
+
+def test_a_passage_that_both_sides_share_is_no_copy_of_itself_afterwards_either(tmp_path: Path) -> None:
+    from positionbias.core.records import Passage, Query
+
+    from ..overlap.small import LETTERS, collection
+
+    # training and test are splits of one collection; both judge "same", and "copy" is a copy of it
+    passages = [Passage("same", LETTERS), Passage("copy", LETTERS.upper()), Passage("other", "nothing of the kind")]
+    splits = {
+        "train": ([Query("q1", "first"), Query("q2", "second")], [Qrel("q1", "same", 1), Qrel("q2", "copy", 1)]),
+        "test": ([Query("t1", "third")], [Qrel("t1", "same", 1)]),
+    }
+    collection(tmp_path / "one", passages, splits)
+    named = [f"train={tmp_path / 'one'}:train"], [f"test={tmp_path / 'one'}:test"]
+    positionbias.overlap_leakage(named[0], tests=named[1], out=tmp_path / "overlap")
+    made = clean(tmp_path, "one", remove="passages")
+    assert isinstance(made.collection, Collection)
+    assert made.collection.passage_ids() == ["same", "other"]
+    assert set(leaked(made).values()) == {0}
+    assert {of.shared_corpus for _, of in of_type(made.results, OverlapFigures) if of.detector == "exact"} == {1}
