@@ -43,10 +43,13 @@ from positionbias.models.shapes import (
     TKConfig,
 )
 from positionbias.ops.evaluation import Measuring
-from positionbias.ops.leakage import CountedPairs, SearchedTexts
+from positionbias.ops.leakage import SearchedTexts
+from positionbias.ops.leakage_clean import CountedPairs
 from positionbias.ops.query_encoder import Encoder
 from positionbias.ops.retrieval import ByVectors
 from positionbias.ops.training import Teacher
+from positionbias.overlap.removing import CountedLeaks, Removing
+from positionbias.overlap.settings import EvidenceSettings, OverlapSettings
 from positionbias.papers.contamination.settings import ContaminationSettings, Distillation
 from positionbias.papers.leakage.settings import LeakageSettings
 from positionbias.papers.pooling.settings import PoolingSettings
@@ -92,6 +95,7 @@ __all__ = [
     "ContaminatedSettings",
     "ContaminationSettings",
     "ConvKNRMConfig",
+    "CountedLeaks",
     "CountedPairs",
     "CoverageSettings",
     "DenseSearch",
@@ -103,6 +107,7 @@ __all__ = [
     "Encoder",
     "EncoderSettings",
     "Engine",
+    "EvidenceSettings",
     "FindSettings",
     "Fusing",
     "HistogramOptions",
@@ -122,6 +127,7 @@ __all__ = [
     "MsmarcoDocsSettings",
     "MsmarcoSettings",
     "NearestSettings",
+    "OverlapSettings",
     "PACRRConfig",
     "PlaceWeights",
     "Placing",
@@ -138,6 +144,7 @@ __all__ = [
     "Reading",
     "ReliabilitySettings",
     "RemedySettings",
+    "Removing",
     "Reranking",
     "Retrieval",
     "Rotation",

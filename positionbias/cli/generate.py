@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from positionbias.cli.before import say_before, yes_option
+from positionbias.cli.judged_exit import JudgedExit
 from positionbias.cli.panels import PanelCommand, PanelOption
 from positionbias.cli.settings_options import option_of
 from positionbias.core.errors import SettingError
@@ -95,7 +96,7 @@ def print_outcome(outcome: Any, *, as_json: bool, wide: bool = False, per_query:
             to_person(message(line))
         outcome.check()
         if outcome.exit_code:
-            raise click.exceptions.Exit(outcome.exit_code)
+            raise JudgedExit(outcome.exit_code)
 
 
 def _help_text(text: str, parameters: Iterable[Parameter]) -> str:

@@ -17,6 +17,7 @@ import click
 from positionbias import __version__, ops
 from positionbias.cli import groups
 from positionbias.cli.groups import FAMILIES, GROUPS
+from positionbias.cli.judged_exit import JudgedExit
 from positionbias.cli.lazy import Commands, LazyGroup
 from positionbias.core import stopping
 from positionbias.core.closest import or_closest
@@ -67,7 +68,7 @@ class _Stopped(Exception):
 
 
 class UnexpectedExit(RuntimeError):
-    """Something other than ``check`` ended the command with an exit code of its own."""
+    """Something other than a judgement ended the command with an exit code of its own."""
 
 
 @contextmanager
@@ -98,7 +99,8 @@ class _Posbias(LazyGroup):
             with _past_click():
                 super().invoke(ctx)
         except click.exceptions.Exit as stop:
-            if stop.exit_code in _VERDICTS and ctx.invoked_subcommand not in _CHECKS:
+            judged = isinstance(stop, JudgedExit) or ctx.invoked_subcommand in _CHECKS
+            if stop.exit_code in _VERDICTS and not judged:
                 raise UnexpectedExit(f"{ctx.invoked_subcommand} exited with {stop.exit_code}") from stop
             raise
 

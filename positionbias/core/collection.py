@@ -388,6 +388,11 @@ class Collection(Shown):
         rows = _rows(self.path / "queries" / f"{split}.parquet", QUERIES, self._facts.splits[split].queries)
         return [Query(query_id, text, dict(fields or ())) for query_id, text, fields in rows]
 
+    def query_table(self, split: str) -> pa.Table:
+        """Return ``queries`` as columns query_id, text and fields, for millions of them without an object each."""
+        self.require(split)
+        return _table(self.path / "queries" / f"{split}.parquet", QUERIES, self._facts.splits[split].queries)
+
     def query_texts(self, split: str) -> Iterator[tuple[str, str]]:
         """Stream (query id, text) of a split without an object per query, for millions of them."""
         self.require(split)

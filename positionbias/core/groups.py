@@ -39,7 +39,7 @@ from positionbias.core.schema import Count, read_as
 from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import Shard, pairs_checksum, rows_checksum
 
-__all__ = ["Groups", "TrainingGroup", "Triples", "group_queries", "write_groups"]
+__all__ = ["Groups", "TrainingGroup", "Triples", "group_queries", "groups_of_batch", "shard_batches", "write_groups"]
 
 Item = TypeVar("Item")
 KIND = "trainset"
@@ -103,7 +103,7 @@ class Groups:
 
     def __iter__(self) -> Iterator[TrainingGroup]:
         for batch in self.batches():
-            yield from _groups(batch)
+            yield from groups_of_batch(batch)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all groups in order, as columns: query_id, passage_ids, labels, teacher_scores."""
@@ -123,7 +123,7 @@ class Groups:
             where = np.flatnonzero(batches == number)
             file, batch = self._batches[number]
             rows = file.batch(batch).take(pa.array(wanted[where] - self._starts[number]))
-            for place, group in zip(where.tolist(), _groups(rows), strict=True):
+            for place, group in zip(where.tolist(), groups_of_batch(rows), strict=True):
                 taken[place] = group
         return [group for group in taken if group is not None]
 
@@ -136,13 +136,18 @@ class Groups:
             found.update(pc.unique(first.filter(pc.is_in(first, value_set=wanted))).to_pylist())
         return found
 
+    @property
+    def shard_paths(self) -> list[Path]:
+        """The shards, in order."""
+        return [file.path for file in self._files]
+
     @cached_property
     def _files(self) -> list[ArrowFile]:
         # by number: shard 100,000 has one more digit
         paths = sorted((self.path / "groups").glob("[0-9]*.arrow"), key=lambda path: (len(path.name), path.name))
         if len(paths) != self._facts.shards:
             raise bad_input(self.path, wanted=f"{self._facts.shards} shards of groups", found=str(len(paths)), do=_AGAIN)
-        files = [ArrowFile(path, _GROUPS, do=_AGAIN, nulls=_OPTIONAL) for path in paths]
+        files = [_open(path) for path in paths]
         if (rows := sum(map(len, files))) != self._facts.groups:
             raise bad_input(self.path, wanted=f"{self._facts.groups:,} training groups", found=f"{rows:,}", do=_AGAIN)
         return files
@@ -189,7 +194,21 @@ def group_queries(collection: Collection, splits: Sequence[str]) -> dict[str, st
     return texts
 
 
-def _groups(batch: pa.RecordBatch) -> Iterator[TrainingGroup]:
+def shard_batches(path: Path) -> Iterator[pa.RecordBatch]:
+    """Yield the groups of one shard as ``Groups.batches`` does, for a worker that has only its path.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    yield from _open(path)
+
+
+def _open(path: Path) -> ArrowFile:
+    return ArrowFile(path, _GROUPS, do=_AGAIN, nulls=_OPTIONAL)
+
+
+def groups_of_batch(batch: pa.RecordBatch) -> Iterator[TrainingGroup]:
+    """Yield the groups of some columns."""
     for query_id, passage_ids, labels, scores in zip(*(column.to_pylist() for column in batch.columns), strict=True):
         yield TrainingGroup(query_id, tuple(passage_ids), tuple(labels), None if scores is None else tuple(scores))
 

@@ -14,6 +14,7 @@ from positionbias.core.schema import NAME
 
 __all__ = [
     "BATCH_ROWS",
+    "NO_PASSAGE",
     "Answers",
     "Cells",
     "Objects",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 BATCH_ROWS = 4_096
+NO_PASSAGE = "no passage"  # a cause
 _ROW_BY_ROW = 32  # a batch with unusual values is halved down to this many rows; only these are read one by one
 _MISSING = ("NAType", "NaTType")  # of pandas, named so as not to import it
 _TOO_DEEP = object()  # a value nested beyond Python's stack
@@ -408,7 +410,7 @@ def _listed(value: Any) -> list[Any]:
 def _passage(value: Any) -> str:
     text = _text(value, "passage")
     if not text:
-        raise _MisfitError("no passage")
+        raise _MisfitError(NO_PASSAGE)
     return text
 
 

@@ -13,7 +13,7 @@ from positionbias.core.manifest import InputRef
 from positionbias.core.tables import dataset_tables, write_tables
 from positionbias.core.validation_draw import ValidationDraw
 
-__all__ = ["import_hub"]
+__all__ = ["import_hub", "load_hub", "saved_dataset"]
 
 _SAVED = ("dataset_dict.json", "state.json")  # what Dataset.save_to_disk leaves
 
@@ -28,7 +28,7 @@ def import_hub(
         SettingError: as ``write_tables``.
         DependencyError: datasets is not installed.
     """
-    found = _load(name, config)
+    found = load_hub(name, config, command="import hf")
     splits = found if isinstance(found, Mapping) else {"test": found}
     inputs = [InputRef(split, name, str(data._fingerprint)) for split, data in splits.items()]
     tables = dataset_tables(found, name)
@@ -38,15 +38,26 @@ def import_hub(
     return Collection(out)
 
 
-def _load(name: str, config: str) -> Any:
+def saved_dataset(folder: Path | str) -> bool:
+    """Return True for a folder that ``datasets`` saved."""
+    return any(Path(folder, saved).is_file() for saved in _SAVED)
+
+
+def load_hub(name: str, config: str = "", *, command: str) -> Any:
+    """Return a data set or its splits, as the package datasets has them.
+
+    Raises:
+        InputError: no such data set or configuration.
+        DependencyError: datasets is not installed.
+    """
     try:
         import datasets
     except ImportError as error:
         raise DependencyError(
-            'import hf: wanted the package datasets; found it is not installed; run: pip install "positionbias[hf]"'
+            f'{command}: wanted the package datasets; found it is not installed; run: pip install "positionbias[hf]"'
         ) from error
     try:
-        if any(Path(name, saved).is_file() for saved in _SAVED):
+        if saved_dataset(name):
             return datasets.load_from_disk(name)
         return datasets.load_dataset(name, config or None)
     except Exception as error:  # many types: its own, the Hub's, fsspec's, Arrow's

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from positionbias.core.blocks import file_blocks
 from positionbias.core.budgets import LINE
@@ -24,7 +24,9 @@ from positionbias.formats.json_lines import FIX, json_lines, named
 from positionbias.formats.row_blocks import parquet_blocks, parquet_columns
 from positionbias.formats.sources import plain_name
 
-__all__ = ["open_table"]
+__all__ = ["Form", "open_table", "table_form"]
+
+Form = Literal["parquet", "lines", "list", "separated"]
 
 _HEAD = 1 << 12
 _BOM = b"\xef\xbb\xbf"
@@ -39,17 +41,29 @@ def open_table(path: Path | str) -> Table:
         InputError: no such file, an empty one, or an unknown form; while reading rows, an invalid one (with its line).
     """
     path = Path(path)
+    match table_form(path):
+        case "parquet":
+            return Table(str(path), "row", parquet_columns(path), partial(_parquet_rows, path))
+        case "lines":
+            return table_of(in_batches(_json_rows(path)), str(path), "line")
+        case "list":
+            return table_of(in_batches(_listed(path)), str(path), "row")
+        case _:
+            return _separated(path, "\t" if plain_name(path.name).endswith(_TSV) else ",")
+
+
+def table_form(path: Path | str) -> Form:
+    """Return the form of a table, by its first bytes.
+
+    Raises:
+        InputError: no such file, or an empty one.
+    """
     with input_errors(path, wanted="a table"), open_bytes(path) as handle:
         head = handle.read(_HEAD).removeprefix(_BOM).lstrip()
-    if head.startswith(b"PAR1"):
-        return Table(str(path), "row", parquet_columns(path), partial(_parquet_rows, path))
-    if head.startswith(b"{"):
-        return table_of(in_batches(_json_rows(path)), str(path), "line")
-    if head.startswith(b"["):
-        return table_of(in_batches(_listed(path)), str(path), "row")
     if not head:
         raise bad_input(path, wanted="a table", found="an empty file", do="check the path")
-    return _separated(path, "\t" if plain_name(path.name).endswith(_TSV) else ",")
+    begins: dict[bytes, Form] = {b"PAR1": "parquet", b"{": "lines", b"[": "list"}
+    return next((form for begin, form in begins.items() if head.startswith(begin)), "separated")
 
 
 def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[Cells]:

@@ -1,8 +1,9 @@
-"""Read pairs of a training and a test query: from ``find``, hand-filled sheets or the published labels.
+"""Read pairs of a training and a test text: from ``find`` or ``overlap``, hand-filled sheets or the published labels.
 
 The first character identifies one of two forms. JSON lines: an object a line with ``train_id``, ``test_id`` and optionally ``field``,
-``source``, ``train_text``, ``test_text``, ``label`` (or ``labels``, a list), ``found_by``, ``weight`` and the scores; the keys of the published annotations
-(``msmarco_query_id``, ``topic_id``, ``sbert_cosine`` …) are synonyms. TSV: a header with the same names.
+``source``, ``train_text``, ``test_text``, ``label`` (or ``labels``, a list), ``found_by``, ``weight``, the scores, and for a query with its passage
+``train_passage_id`` and ``test_passage_id``; the keys of the published annotations (``msmarco_query_id``, ``topic_id``, ``sbert_cosine`` …) are
+synonyms. TSV: a header with the same names.
 """
 
 from __future__ import annotations
@@ -21,12 +22,29 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.json_text import JsonObject, parse_json
 from positionbias.leakage.labels import Label, label_names, parse_labels
 
-__all__ = ["LEXICAL", "PAIRS", "SCORES", "SEMANTIC", "TOPIC_TEXTS", "Ids", "Pair", "best_by_pair", "pairs_file", "read_pairs"]
+__all__ = [
+    "LEXICAL",
+    "OVERLAP_DETECTORS",
+    "OVERLAP_SCORES",
+    "PAIRS",
+    "SCORES",
+    "SEMANTIC",
+    "TOPIC_TEXTS",
+    "Ids",
+    "Pair",
+    "best_by_pair",
+    "pairs_file",
+    "read_pairs",
+]
 
 PAIRS = "pairs.jsonl"  # in a folder written by ``find``
 SEMANTIC, LEXICAL = "semantic", "lexical"  # the detectors of a pair
-SCORES = ("cosine", "jaccard", "containment")
+# the detectors of overlap: shares of one text's runs of words that the other has, and of common words
+OVERLAP_DETECTORS = ("exact", "ngram", "near", "short", "meaning")
+OVERLAP_SCORES = ("of_test", "of_train", "jaccard_words")
+SCORES = ("cosine", "jaccard", "containment", *OVERLAP_SCORES)
 _NARRATIVE = "narrative"
+_PASSAGE_IDS = ("train_passage_id", "test_passage_id")
 TOPIC_TEXTS = ("title", "variant", "description", _NARRATIVE)
 _SAME = {
     "msmarco_query_id": "train_id",
@@ -40,20 +58,27 @@ Record = JsonObject
 
 
 class Ids(NamedTuple):
-    """The identity of a pair: its two query ids and the source."""
+    """The identity of a pair: the source, its two ids, and those of the passages if it is one of queries with their passages."""
 
     source: str
     train_id: str
     test_id: str
+    train_passage_id: str = ""
+    test_passage_id: str = ""
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Return the key of random draws: without passages the first three."""
+        return self if self.train_passage_id or self.test_passage_id else self[:3]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pair:
-    """A training query and a test query, with their known texts, scores and label.
+    """A training text and a test text, mostly queries, with their known texts, scores and label.
 
     ``test_texts`` are by field; ``field`` is the matching one. ``weight`` is the number of pairs that a drawn pair
     represents. ``place`` and ``line`` are its file and line; ``source`` is the training query's source if there are several.
-    ``found_by`` names the detectors that found it, empty if unknown.
+    ``found_by`` names the detectors that found it, empty if unknown. A pair of two queries with their passages has the ids of these.
     """
 
     train_id: str
@@ -68,6 +93,8 @@ class Pair:
     source: str = ""
     place: str = "pairs"
     found_by: tuple[str, ...] = ()
+    train_passage_id: str = ""
+    test_passage_id: str = ""
 
     @property
     def by_words_alone(self) -> bool:
@@ -77,7 +104,7 @@ class Pair:
     @property
     def ids(self) -> Ids:
         """Return the identity of the pair, independent of its field."""
-        return Ids(self.source, self.train_id, self.test_id)
+        return Ids(self.source, self.train_id, self.test_id, self.train_passage_id, self.test_passage_id)
 
     def searched(self) -> list[str]:
         """Return the test query's texts to compare with a training query: all, without a narrative if there are other fields."""
@@ -176,7 +203,8 @@ def _pair(path: Path, line: int, given: Record) -> Pair:
         raise _bad(path, line, "a weight above 0", f"{weight:g}")
     train_text, source = (_text(path, line, record, name) for name in ("train_text", "source"))
     label, found_by = _label(path, line, record), _found_by(path, line, record)
-    return Pair(ids[0], ids[1], numbers, train_text, texts, field, label, weight, line, source, str(path), found_by)
+    passages = [_id(path, line, record, name) if record.get(name) not in (None, "") else "" for name in _PASSAGE_IDS]
+    return Pair(ids[0], ids[1], numbers, train_text, texts, field, label, weight, line, source, str(path), found_by, *passages)
 
 
 def _id(path: Path, line: int, record: Record, name: str) -> str:
@@ -184,7 +212,7 @@ def _id(path: Path, line: int, record: Record, name: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or not value.strip():
-        raise _bad(path, line, f"{name!r}, the id of a query", "none" if value in (None, "") else repr(value))
+        raise _bad(path, line, f"{name!r}, an id", "none" if value in (None, "") else repr(value))
     return value
 
 
@@ -211,8 +239,9 @@ def _found_by(path: Path, line: int, record: Record) -> tuple[str, ...]:
     """Return the detectors, given as a list or as words in a sheet."""
     value = record.get("found_by") or []
     names = tuple(value.split() if isinstance(value, str) else value if isinstance(value, list) else [value])
-    if wrong := [name for name in names if name not in (SEMANTIC, LEXICAL)]:
-        raise _bad(path, line, f"'found_by' of {SEMANTIC} and {LEXICAL}", repr(wrong[0]))
+    known = (SEMANTIC, LEXICAL, *OVERLAP_DETECTORS)
+    if wrong := [name for name in names if name not in known]:
+        raise _bad(path, line, f"'found_by' of {', '.join(known)}", repr(wrong[0]))
     return names
 
 

@@ -19,6 +19,8 @@ _CELLS: dict[str, Callable[[Pair], str]] = {
     "source": lambda pair: pair.source,
     "train_id": lambda pair: pair.train_id,
     "train_text": lambda pair: pair.train_text,
+    "test_passage_id": lambda pair: pair.test_passage_id,
+    "train_passage_id": lambda pair: pair.train_passage_id,
     **{name: lambda pair, name=name: repr(pair.scores[name]) if name in pair.scores else "" for name in SCORES},  # type: ignore[misc]
     "found_by": lambda pair: " ".join(pair.found_by),
     "weight": lambda pair: "" if pair.weight == 1 else repr(pair.weight),

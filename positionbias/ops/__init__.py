@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from positionbias.ops.encoders import distil_vectors as distil_vectors, make_encoder as make_encoder
     from positionbias.ops.evaluation import ensemble as ensemble, evaluate as evaluate
     from positionbias.ops.imports import *
-    from positionbias.ops.leakage import clean_leakage as clean_leakage, find_leakage as find_leakage
+    from positionbias.ops.leakage import find_leakage as find_leakage
+    from positionbias.ops.leakage_card import check_leakage_card as check_leakage_card, leakage_card as leakage_card
+    from positionbias.ops.leakage_clean import clean_leakage as clean_leakage
     from positionbias.ops.leakage_labels import (
         calibrate_leakage as calibrate_leakage,
         review_pairs as review_pairs,
         sample_pairs as sample_pairs,
     )
+    from positionbias.ops.leakage_overlap import overlap_leakage as overlap_leakage
     from positionbias.ops.listing import list_artefacts as list_artefacts
     from positionbias.ops.planning import plan as plan
     from positionbias.ops.pools import (
@@ -101,6 +104,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
     },
     "Leakage": {
         "leakage find": ("leakage", "find_leakage", "Find training queries that near-duplicate test queries."),
+        "leakage overlap": ("leakage_overlap", "overlap_leakage", "Find passages, queries and pairs of test sets in training."),
         "leakage calibrate": (
             "leakage_labels",
             "calibrate_leakage",
@@ -108,7 +112,9 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         ),
         "leakage sample": ("leakage_labels", "sample_pairs", "Draw pairs to label, so that a threshold can be set."),
         "leakage review": ("leakage_labels", "review_pairs", "Show the most similar pairs, and what people said of them."),
-        "leakage clean": ("leakage", "clean_leakage", "Write a collection without the training queries that leak."),
+        "leakage clean": ("leakage_clean", "clean_leakage", "Write a collection or training set without what leaks."),
+        "leakage card": ("leakage_card", "leakage_card", "Write a card of train–test overlap, for a model card."),
+        "leakage check-card": ("leakage_card", "check_leakage_card", "Compare such a card with the data at hand."),
         "contamination suspect": (
             "contamination",
             "suspect_contamination",

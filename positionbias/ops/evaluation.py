@@ -14,9 +14,10 @@ from positionbias.core.operation import Out, Overwrite, SavedTo, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.run_header import RunHeader
-from positionbias.core.settings import Panel, Setting, check_settings, seed_setting, setting
+from positionbias.core.settings import Panel, Setting, check_settings, given_flags, seed_setting, setting
 from positionbias.evaluation.fusing import Fusing
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
+from positionbias.overlap.removing import CountedLeaks
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -63,11 +64,12 @@ def evaluate(
     leaked: Annotated[
         Place | None,
         Setting(
-            "Measure apart the queries that training queries near-duplicate: what posbias leakage find wrote, or a labelled sheet.",
+            "Measure apart the queries that leak: what posbias leakage find or overlap wrote, or a labelled sheet.",
             metavar="DIR|FILE",
             place="read",
         ),
     ] = None,
+    counted: CountedLeaks = CountedLeaks(),
     all_swaps: Annotated[
         Place | None,
         Setting(
@@ -91,7 +93,8 @@ def evaluate(
     relevant. A query without candidates counts 0 in it, as in the measures.
 
     With ``leaked``, each measure also on leaked and on clean queries, and their difference. A query is leaked where a pair names it that no
-    person labelled as of a different topic. Whether leakage changes the order of the runs comes first: Kendall's tau between leaked and clean
+    person labelled as of a different topic; with the folder of posbias leakage overlap, by its text, a relevant passage, or both (--unit), where
+    --found-by found it. Whether leakage changes the order of the runs comes first: Kendall's tau between leaked and clean
     queries is held against random splits of the same sizes and difficulty (5 % false alarms), single swaps are named at a false discovery rate of 10 %.
 
         posbias evaluate bm25.run tk.run --collection squad -m nDCG@10
@@ -123,7 +126,7 @@ def evaluate(
     from positionbias.evaluation.significance import clusters_by_passage
     from positionbias.report.leaked_order import write_swaps
 
-    _check_asked(runs, qrels, measuring, leaked, all_swaps)
+    _check_asked(runs, qrels, measuring, leaked, counted, all_swaps)
     measuring = replace(measuring, measures=canonical(measuring.measures))
     refuse_outputs(all_swaps, out, overwrite=overwrite)
     opened = find_collection(collection) if collection is not None else None
@@ -132,7 +135,7 @@ def evaluate(
     files = [(run, input_place(given)) for given, run in zip(runs, loaded, strict=True) if isinstance(given, Place)]
     clusters = clusters_by_passage(judged.qrels)
     results, shares = _measured(loaded, judged, measuring, clusters, _remarks_of_trainings(files))
-    apart, pairs = _leaked_apart(results, leaked, clusters, seed=measuring.seed)
+    apart, pairs = _leaked_apart(results, leaked, counted, judged, opened, clusters, measuring)
     if all_swaps is not None:
         place = write_swaps(output_place(all_swaps), apart.swaps, overwrite=overwrite)
         hint(f"{sum(map(len, apart.swaps.values())):,} swaps written to {pasted(place)}")
@@ -150,13 +153,20 @@ def evaluate(
 
 
 def _check_asked(
-    runs: Sequence[RunLike], qrels: QrelsLike | None, measuring: Measuring, leaked: Place | None, all_swaps: Place | None
+    runs: Sequence[RunLike],
+    qrels: QrelsLike | None,
+    measuring: Measuring,
+    leaked: Place | None,
+    counted: CountedLeaks,
+    all_swaps: Place | None,
 ) -> None:
     """Refuse options that do not go together."""
     if measuring.qrels_name and qrels is not None:
         raise SettingError(
             "--qrels-name: wanted --collection beside it, whose judgements it picks; found --qrels; leave one out"
         )
+    if leaked is None and (flag := next(given_flags(counted), None)):
+        raise SettingError(f"{flag}: wanted --leaked beside it; found none; give the folder of posbias leakage overlap")
     if all_swaps is not None and (leaked is None or len(runs) < 2):
         missing = "no --leaked" if leaked is None else "one run, which has no order"
         raise SettingError(f"--all-swaps: wanted --leaked and two runs or more beside it; found {missing}; give both")
@@ -263,17 +273,29 @@ def _judgements(collection: Collection | None, qrels: QrelsLike | None, measurin
 
 
 def _leaked_apart(
-    results: Sequence[Result], pairs: Place | None, clusters: Mapping[str, str], *, seed: int
+    results: Sequence[Result],
+    pairs: Place | None,
+    counted: CountedLeaks,
+    judged: _Judged,
+    collection: Collection | None,
+    clusters: Mapping[str, str],
+    measuring: Measuring,
 ) -> tuple[Leaked, list[Read]]:
-    """Return measures apart on the test queries that ``pairs`` name as leaked and on the others, and the file read; empty without pairs."""
+    """Return measures apart on the test queries that ``pairs`` name as leaked and on the others, and the files read; empty without pairs."""
     from positionbias.evaluation.leaked import Leaked, leaked_results
-    from positionbias.leakage.leaks import leaked_tests
-    from positionbias.leakage.pairs import pairs_file, read_pairs
 
     if pairs is None:
         return Leaked([], {}), []
-    path = pairs_file(input_place(pairs))
-    return leaked_results(results, leaked_tests(read_pairs(path)), clusters=clusters, seed=seed), [Read.file("leaked", path)]
+    from positionbias.overlap.folder import is_overlap
+    from positionbias.overlap.leaked import leaked_of
+
+    checksum = collection.checksum if collection is not None else ""
+    queries, files = leaked_of(pairs, counted, judged.qrels, checksum, measuring.split)
+    read = [Read.file("leaked", file) for file in files]
+    if is_overlap(pairs) and queries.isdisjoint(qrel.query_id for qrel in judged.qrels):
+        say(f"--leaked: no judged query leaks by {counted.unit or 'queries'}: there is nothing to measure apart")
+        return Leaked([], {}), read
+    return leaked_results(results, queries, clusters=clusters, seed=measuring.seed), read
 
 
 def _remarks(results: Sequence[Result]) -> list[str]:

@@ -10,32 +10,27 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from positionbias.core.errors import SettingError
 from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.json_text import Json, JsonObject
-from positionbias.core.operation import Out, Overwrite, Source, operation, settings_parameters
+from positionbias.core.json_text import JsonObject
+from positionbias.core.operation import Out, Overwrite, operation, settings_parameters
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.screen import wrapped
 from positionbias.core.settings import Panel, Setting, refuse_idle, setting
 from positionbias.engine.choose import Engine
-from positionbias.leakage.settings import FIELDS, Detector, FindSettings, LexicalSettings, NearestSettings
+from positionbias.leakage.settings import FIELDS, FindSettings, LexicalSettings, NearestSettings
 from positionbias.ops.model_workers import model_workers
-from positionbias.ops.outcome import Measurements, Printed, Read, refuse_outputs
+from positionbias.ops.outcome import Measurements, Read, refuse_outputs
 from positionbias.ops.query_encoder import Encoder, Semantic, say_kept
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from positionbias.core.collection import Collection
     from positionbias.core.records import Query
     from positionbias.leakage.find import Found, FoundPair
-    from positionbias.leakage.leaks import Leaks
     from positionbias.leakage.pairs import Pair
     from positionbias.leakage.queries import FieldTexts
     from positionbias.ops.query_places import QueryPlace
-    from positionbias.results.leakage_pairs import QueriesRemoved
     from positionbias.results.result import Result
 
-__all__ = ["Cleaned", "CountedPairs", "FoundPairs", "SearchedTexts", "clean_leakage", "find_leakage"]
+__all__ = ["FoundPairs", "SearchedTexts", "at_threshold", "find_leakage", "open_semantic", "search_record"]
 
 # options of one detector alone
 _SEMANTIC = tuple(one.of.flag(one.name) for kind in (NearestSettings, Encoder) for one in settings_parameters(kind, ""))
@@ -160,8 +155,8 @@ def find_leakage(
         read.append(true.read)
     if texts.variants:
         read.append(Read.file("variants", input_place(texts.variants)))
-    semantic = _semantic(encoder, settings.nearest.floor) if settings.detector != "lexical" else None
-    settings = _at_threshold(settings, semantic)
+    semantic = open_semantic(encoder, settings.nearest.floor) if settings.detector != "lexical" else None
+    settings = at_threshold(settings, semantic)
     sides, vectors = [item.source() for item in training], semantic.vectors if semantic else None
     with model_workers(engine, encoder.loading, semantic.model) if semantic else nullcontext() as spread:
         found = find_pairs(sides, tests.texts, settings, vectors, spread.map_shards if spread else map)
@@ -221,7 +216,7 @@ def _true_pairs(truth: Place | None) -> _TruePairs | None:
     return _TruePairs(list(read_pairs(path)), Read.file("true pairs", path))
 
 
-def _semantic(encoder: Encoder, threshold: float | None) -> Semantic:
+def open_semantic(encoder: Encoder, threshold: float | None) -> Semantic:
     """Return the search by meaning.
 
     Raises:
@@ -267,7 +262,7 @@ def _measurements(
     return FoundPairs(
         results,
         command="leakage find",
-        settings={"fields": list(texts.fields), **_record(settings, semantic)},
+        settings={"fields": list(texts.fields), **search_record(settings, semantic)},
         read=read,
         name=f"Training queries like those of {test_name}",
         notes=(
@@ -282,160 +277,14 @@ def _measurements(
     )
 
 
-def _at_threshold(settings: FindSettings, semantic: Semantic | None) -> FindSettings:
+def at_threshold(settings: FindSettings, semantic: Semantic | None) -> FindSettings:
     """The settings with the encoder's threshold; without an encoder with the one that was given, or else 1."""
     floor = semantic.threshold if semantic else settings.nearest.floor
     return replace(settings, nearest=replace(settings.nearest, floor=1.0 if floor is None else floor))
 
 
-def _record(settings: FindSettings, semantic: Semantic | None) -> JsonObject:
+def search_record(settings: FindSettings, semantic: Semantic | None) -> JsonObject:
     """Return a search's settings for the manifest, without its memory, which changes no pair."""
     record = asdict(settings)
     del record["nearest"]["memory"]
     return {"encoder": semantic.model.name if semantic else None, **record}
-
-
-@dataclass(frozen=True, slots=True)
-class CountedPairs:
-    """Rules for the pairs that count as leaks."""
-
-    pairs: Place | None = setting(
-        None, "Or take these pairs: what find wrote, or a labelled sheet.", metavar="DIR|FILE", place="read"
-    )
-    threshold: float | None = setting(
-        None,
-        "The cosine from which a pair without a label counts.",
-        metavar="SCORE",
-        absent="with --against the encoder's own; with --pairs, all found by meaning",
-    )
-    source: str | None = setting(None, "Of --pairs of several sources, the one that COLLECTION is.", metavar="NAME")
-    lexical: bool = setting(False, "Remove what was found by words alone, too: candidates whose precision nobody has measured.")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Cleaned(Printed):
-    """A collection without leaked queries, and what was removed."""
-
-    collection: Collection
-    removed: QueriesRemoved
-
-    @property
-    def path(self) -> Path:
-        """The collection's folder."""
-        return self.collection.path
-
-    @property
-    def results(self) -> Sequence[Result]:
-        """Return one result; its value is the share of queries that were removed."""
-        from positionbias.results.leakage_pairs import TAKEN_OUT
-        from positionbias.results.result import Result
-
-        removed = self.removed
-        share = removed.left_out / removed.queries
-        name = self.collection.name
-        return [Result(TAKEN_OUT, name, removed.split, "clean", None, share, None, removed.queries, removed)]
-
-
-@operation
-def clean_leakage(
-    collection: Source,
-    *,
-    against: Annotated[
-        CollectionLike | None,
-        Setting("Look for leaks of these queries, as posbias leakage find does.", metavar="TEST_QUERIES", place="read"),
-    ] = None,
-    counted: CountedPairs = CountedPairs(),
-    split: Annotated[str, Setting("Whose queries leak; the other splits stay as they are.", metavar="SPLIT")] = "train",
-    detector: Annotated[Detector | None, Setting("With --against, what looks.", absent="both")] = None,
-    encoder: Encoder = Encoder(),
-    out: Out,
-    overwrite: Overwrite = False,
-) -> Cleaned:
-    """Write ``collection`` without the training queries that near-duplicate test queries, their judgements and answers.
-
-    A labelled pair counts as its label says. One without a label counts where it was found by meaning; one found by words alone is counted and
-    stays, unless ``lexical``. Passages and other splits stay. What was removed, and why, stands in the new collection as left_out/SPLIT.jsonl.
-
-        posbias leakage clean msmarco --against topics.txt --encoder minilm --out msmarco-clean
-        posbias leakage clean msmarco --pairs reviewed.tsv --out msmarco-clean
-
-    Returns:
-        The collection without them, and what was removed.
-
-    Raises:
-        SettingError: neither or both of ``against`` and ``pairs``, or what goes with the other one.
-        InputError: pairs of several sources, or a split of which nothing would be left.
-        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
-
-    Example:
-        >>> import positionbias as pb
-        >>> from positionbias.settings import CountedPairs
-        >>> print(pb.clean_leakage("planted", counted=CountedPairs(pairs="planted"), out="planted-clean"))
-        planted-clean: removed 20 of 50 train queries (40.00%)
-          kept: 30
-        ...
-    """
-    from positionbias.core.collection import find_collection
-    from positionbias.core.manifest import input_ref
-    from positionbias.corpora.without import LeftOut, without
-    from positionbias.leakage.leaks import removed_figures
-
-    if (against is None) == (counted.pairs is None):
-        raise SettingError("leakage clean: wanted --against or --pairs; found " + ("neither" if against is None else "both"))
-    for flag, given in (("--detector", detector), ("--encoder", encoder.encoder)):
-        if against is None and given:
-            raise SettingError(f"{flag}: wanted with --against, where pairs are looked for; found --pairs; drop one")
-    if detector == "lexical" and not counted.lexical:
-        raise SettingError(
-            "--detector lexical: wanted --lexical with it, as words alone find candidates of unknown precision; found none; add it, or label "
-            "the pairs first (posbias leakage find and review) and give --pairs"
-        )
-    if against is not None and counted.source:
-        raise SettingError("--source: wanted with --pairs of several sources; found --against; drop it")
-    refuse_outputs(out, overwrite=overwrite)
-    place, opened = output_place(out), find_collection(collection)
-    if against is None:
-        found, settings, read = _leaks_of_pairs(counted)
-    else:
-        found, settings, read = _leaks_against(opened, split, against, detector or "both", encoder, counted)
-    why = f"Queries of split {split!r} that near-duplicate test queries were removed; {split}.jsonl in left_out says which and why."
-    inputs = [input_ref(item.role, item.path, item.checksum, artefact=place) for item in read]
-    left_out = LeftOut(split, found.reasons, why, "leakage clean", {"split": split, **settings}, inputs)
-    made = without(opened, place, left_out, overwrite=overwrite)
-    hint(f"written to {pasted(place)}")
-    return Cleaned(made, removed_figures(made.manifest.content_as(dict[str, Json], "left_out"), found))
-
-
-def _leaks_of_pairs(counted: CountedPairs) -> tuple[Leaks, JsonObject, list[Read]]:
-    """The leaks that a file of pairs names."""
-    from positionbias.leakage.leaks import leaks
-    from positionbias.leakage.pairs import pairs_file, read_pairs
-
-    path = pairs_file(input_place(counted.pairs or ""))
-    found = leaks(read_pairs(path), threshold=counted.threshold, source=counted.source, lexical=counted.lexical)
-    settings: JsonObject = {"threshold": counted.threshold, "source": counted.source, "lexical": counted.lexical}
-    return found, settings, [Read.file("pairs", path)]
-
-
-def _leaks_against(
-    collection: Collection, split: str, against: CollectionLike, detector: Detector, encoder: Encoder, counted: CountedPairs
-) -> tuple[Leaks, JsonObject, list[Read]]:
-    """The leaks that the detectors find."""
-    from positionbias.leakage.find import find_pairs
-    from positionbias.leakage.leaks import Leaks, leaks
-    from positionbias.leakage.queries import collection_source, field_texts
-    from positionbias.ops.query_places import QueryPlace
-
-    test = QueryPlace.parse(against, "test")
-    tests = field_texts(test.queries())
-    read = [test.read("test queries")]
-    semantic = _semantic(encoder, counted.threshold) if detector != "lexical" else None
-    settings = _at_threshold(FindSettings(detector, NearestSettings()), semantic)
-    source = collection_source("", collection, split)
-    near = find_pairs([source], tests.texts, settings, semantic.vectors if semantic else None).pairs
-    if semantic:
-        read.append(semantic.read())
-        say_kept(semantic.vectors)
-        say(semantic.rests_on)
-    found = leaks((pair.as_pair() for pair in near), lexical=counted.lexical) if near else Leaks()
-    return found, _record(settings, semantic), read

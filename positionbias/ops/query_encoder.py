@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from positionbias.core.places import pasted
 from positionbias.core.progress import say
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from positionbias.leakage.nearest import Encode
     from positionbias.models.checkpoint import Checkpoint
 
-__all__ = ["ENCODER", "Encoder", "Semantic", "say_kept"]
+__all__ = ["ENCODER", "Encoder", "OpenedEncoder", "Semantic", "say_kept"]
 
 ENCODER = "sentence-transformers/paraphrase-MiniLM-L6-v2"  # the paper's
 _CONFIG = settings_of(RankingConfig)
@@ -62,20 +62,8 @@ class Encoder:
             InputError: no such model.
             SettingError: one that gives a text no single vector, or a GPU that is not there.
         """
-        from positionbias.core.per_process import PerProcess
-        from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
-        from positionbias.leakage.kept_vectors import KeptVectors
-        from positionbias.models.checkpoint import shape_of
-        from positionbias.ranking.config import Elsewhere
-
-        config, loading = self.config, self.loading
-        checkpoint = loading()
-        device = checkpoint.model.device
-        read_as = {**shape_of(checkpoint.model), "checksum": checkpoint.manifest.checksum}
-        read_as |= {"device": device.type, "precision": str(config.dtype(device))}
-        encode = SingleVectors(checkpoint, config, flag="--encoder").queries
-        others = _Queries(EncoderElsewhere(Elsewhere.of(loading, checkpoint), config))
-        return checkpoint, KeptVectors(PerProcess(others, encode), json.dumps(read_as, sort_keys=True, default=str))
+        checkpoint = self.loading()
+        return checkpoint, OpenedEncoder.of(self, checkpoint)()
 
     def semantic(self, threshold: float | None) -> Semantic:
         """Return the encoder with the threshold that was given, or else with its own.
@@ -116,6 +104,51 @@ class Semantic:
     def read(self) -> Read:
         """Return the model as an input."""
         return Read("encoder", self.model.path, self.model.manifest.checksum)
+
+
+@dataclass(frozen=True)
+class OpenedEncoder:
+    """What makes vectors in any process, and keeps them: in this one by the opened model, in others by the same one, which each loads itself."""
+
+    queries: _Queries
+    read_as: str
+    here: Encode | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, encoder: Encoder, model: Checkpoint) -> OpenedEncoder:
+        """Return how to open ``encoder``, which is ``model`` here.
+
+        Raises:
+            SettingError: it gives a text no single vector.
+        """
+        from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
+        from positionbias.models.checkpoint import shape_of
+        from positionbias.ranking.config import Elsewhere
+
+        config, device = encoder.config, model.model.device
+        read_as = {**shape_of(model.model), "checksum": model.manifest.checksum}
+        read_as |= {"device": device.type, "precision": str(config.dtype(device))}
+        others = _Queries(EncoderElsewhere(Elsewhere.of(encoder.loading, model), config))
+        return cls(
+            others,
+            json.dumps(read_as, sort_keys=True, default=str),
+            SingleVectors(model, config, flag="--encoder").queries,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.queries, self.read_as)
+
+    @property
+    def checksum(self) -> str:
+        """The model's checksum."""
+        return self.queries.encoder.load.checksum
+
+    def __call__(self) -> KeptVectors:
+        """Return what makes vectors, and keeps them; errors of loading come when it first makes some."""
+        from positionbias.core.per_process import PerProcess
+        from positionbias.leakage.kept_vectors import KeptVectors
+
+        return KeptVectors(PerProcess(self.queries, self.here), self.read_as)
 
 
 def say_kept(vectors: KeptVectors) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from positionbias.report.table import Column
 
-__all__ = ["code", "document", "escaped", "one_line"]
+__all__ = ["code", "document", "escaped", "one_line", "table_lines"]
 
 _NO_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _MARKED = re.compile(r"([\\`*_{}\[\]<>|~&!])")
@@ -17,11 +17,16 @@ def document(
     heading: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], lines: Sequence[str], notes: Sequence[str] = ()
 ) -> str:
     """Return the whole text. The cells of ``rows``, the lines and the notes are Markdown already."""
-    table = [f"| {' | '.join(column.name for column in columns)} |"]
-    table.append(f"|{'|'.join(' ---: ' if column.numeric else ' --- ' for column in columns)}|")
-    table += [f"| {' | '.join(row)} |" for row in rows]
+    table = table_lines(columns, rows)
     parts = [f"### {heading}", "", *table, "", *(f"- {line}" for line in lines)]
     return "\n".join([*parts, *(["", *(f"- {note}" for note in notes)] if notes else []), ""])
+
+
+def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table, whose cells are Markdown already."""
+    table = [f"| {' | '.join(column.name for column in columns)} |"]
+    table.append(f"|{'|'.join(' ---: ' if column.numeric else ' --- ' for column in columns)}|")
+    return [*table, *(f"| {' | '.join(row)} |" for row in rows)]
 
 
 def code(text: str) -> str:

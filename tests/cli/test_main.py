@@ -106,6 +106,8 @@ WITHOUT_SEED = {
     "import orcas",
     "import trec",
     "import tripclick",
+    "leakage card",
+    "leakage check-card",
     "leakage clean",
     "leakage find",
     "list",

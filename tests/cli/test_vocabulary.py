@@ -14,6 +14,7 @@ from positionbias.cli.main import posbias
 
 # Options whose values differ between commands, and why. A key before a value (SPLIT=RUN), and being given again, are no difference.
 TAKES_DIFFERENT = {
+    "--detector": "queries and longer texts are compared in different ways",
     "--loss": "a study trains by several, each with its group size and part of the steps",
     "--out": "a folder, a file, or a pipe, as the command writes it",
     "--passages": "a plan is of 1e9",
@@ -22,6 +23,7 @@ TAKES_DIFFERENT = {
     "--score": "a calibration may be of the mean of two scores",
     "--skip": "each release has files of its own",
     "--source": "a split of one collection, the place of a split of any, or the name of one that was found in",
+    "--test": "a file of a release, or a test set in any form",
 }
 # Options whose help differs, with a word of each meaning that every help of the option has to hold.
 MEANS = {
@@ -30,6 +32,7 @@ MEANS = {
     "--b": "normalisation by length",
     "--candidates": "re-rank|negatives|BM25's|to score",
     "--collection": "passages of|whose",
+    "--containment": "share of",
     "--contaminate": "train on|contaminat",
     "--deepest": "curve",
     "--depth": "candidates|passages|pool|down",
@@ -38,6 +41,7 @@ MEANS = {
     "--encoder": "encode|start from",
     "--epochs": "passes over the training groups",
     "--filters": "filters",
+    "--found-by": "detector",
     "--group-size": "passages (a|per) group|passages of a query",
     "--heads": "heads|of each layer",
     "--index": "nearest|looks at|vector|dense retrieval",
@@ -83,6 +87,7 @@ MEANS = {
     "--threshold": "score|cosine",
     "--train-depth": "candidates",
     "--trainset": "training (set|groups)",
+    "--unit": "compare|pairs|leak",
     "--validation-queries": "validation",
     "--validation-split": "validat",
     "--vectors": "vectors",

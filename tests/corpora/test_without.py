@@ -11,9 +11,10 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.files import sha256_file
 from positionbias.corpora import without as without_module
-from positionbias.corpora.without import LeftOut, without
+from positionbias.corpora.left_out import LeftOut, Removed
+from positionbias.corpora.without import without
 
-REASONS = {"q1": [{"test_id": "t1", "cosine": 0.95}], "not-there": [{"test_id": "t2"}]}
+REASONS = {Removed("q1"): [{"test_id": "t1", "cosine": 0.95}], Removed("not-there"): [{"test_id": "t2"}]}
 LEAKED = LeftOut("train", REASONS, "They leak.", "leakage clean", {"split": "train"})
 
 
@@ -28,7 +29,7 @@ def test_exactly_the_others_stay(small_collection: Collection, tmp_path: Path) -
     assert made.checksum != small_collection.checksum
     lines = (tmp_path / "clean" / "left_out" / "train.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in lines] == [
-        {"query_id": "q1", "text": "what does the lamp of Orvell burn", "reasons": REASONS["q1"]}
+        {"query_id": "q1", "text": "what does the lamp of Orvell burn", "reasons": REASONS[Removed("q1")]}
     ]
     facts = dict(made.manifest.content["left_out"])
     assert facts.pop("checksum") == sha256_file(tmp_path / "clean" / "left_out" / "train.jsonl")
@@ -47,7 +48,7 @@ def test_exactly_the_others_stay(small_collection: Collection, tmp_path: Path) -
 def test_nothing_leaks_and_all_leak(small_collection: Collection, tmp_path: Path) -> None:
     same = without(small_collection, tmp_path / "same", LeftOut("train", {}, "", "leakage clean", {}))
     assert same.checksum == small_collection.checksum
-    everything = LeftOut("train", {"q1": [], "q2": []}, "", "leakage clean", {})
+    everything = LeftOut("train", {Removed("q1"): [], Removed("q2"): []}, "", "leakage clean", {})
     with pytest.raises(InputError, match="found reasons to remove all 2"):
         without(small_collection, tmp_path / "none", everything)
     with pytest.raises(InputError, match="wanted split 'dev'"):
@@ -64,7 +65,7 @@ def test_an_interrupted_run_leaves_nothing_and_can_be_repeated(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(without_module, "carry_split", stop)
+        patched.setattr(without_module, "_carry", stop)
         with pytest.raises(KeyboardInterrupt):
             without(small_collection, tmp_path / "clean", LEAKED)
     assert [path.name for path in tmp_path.iterdir()] == [small_collection.path.name]

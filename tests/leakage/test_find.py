@@ -148,9 +148,7 @@ def test_a_folder_keeps_pairs_results_and_what_made_them(tmp_path: Path) -> None
         "test_text": "car insurance", "cosine": 1.0, "jaccard": 0.0, "containment": 0.0, "type": "reformulation",
         "found_by": ["semantic"],
     }  # fmt: skip
-    assert [tuple(pair.ids) for pair in read_pairs(tmp_path / "leaks")] == [
-        (p.source, p.train_id, p.test_id) for p in both.pairs
-    ]
+    assert [pair.ids[:3] for pair in read_pairs(tmp_path / "leaks")] == [(p.source, p.train_id, p.test_id) for p in both.pairs]
     first, alone, types, read = load_results(tmp_path / "leaks")
     assert (first.measure, first.value, first.count, first.system) == ("leakage candidates", 2 / 3, 3, "m + o")
     assert (alone.measure, alone.value) == ("candidates by words alone", 1 / 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,7 @@ def test_several_labels_mean_one() -> None:
         (PUBLISHED + "[]\n", 2, "a list"),
         (PUBLISHED.replace("0.95", '"near"'), 1, "'near'"),
         (PUBLISHED.replace("0.95", "NaN"), 1, "nan"),
-        (PUBLISHED.replace('"17"', '""'), 1, "'train_id', the id of a query"),
+        (PUBLISHED.replace('"17"', '""'), 1, "'train_id', an id"),
         (PUBLISHED.replace('"lamp oil", "topic', '7, "topic'), 1, "'train_text' as text"),
         ("train_id\ttest_id\tlabel\na\tb\tyes\na\tc\tperhaps\n", 3, "'perhaps'"),
         ("train_id\ttest_id\tlabel\na\tb\n", 2, "2"),
@@ -160,5 +161,28 @@ def test_what_words_alone_found_leaks_only_when_asked(tmp_path: Path) -> None:
     assert (set(found.reasons), found.set_aside) == ({"b", "c", "d"}, {Cause.WORDS_ALONE: 1, Cause.BELOW: 1})
     assert set(leaks(read_pairs(place), lexical=True).reasons) == {"a", "b", "c", "d", "e"}
     place.write_text("train_id\ttest_id\tfound_by\na\tt\tguess\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"pairs.tsv:2: wanted 'found_by' of semantic and lexical; found 'guess'"):
+    with pytest.raises(InputError, match=r"pairs.tsv:2: wanted 'found_by' of semantic, lexical, exact, .*; found 'guess'"):
         list(read_pairs(place))
+
+
+def test_a_pair_of_queries_with_their_passages_has_the_ids_of_these(tmp_path: Path) -> None:
+    place = tmp_path / "pairs.jsonl"
+    row = {"source": "s", "train_id": "q", "test_id": "t", "found_by": ["exact", "ngram"], "of_test": 0.5, "of_train": 1}
+    rows = [
+        row,
+        {**row, "train_passage_id": "p1", "test_passage_id": "p2"},
+        {**row, "train_passage_id": "p3", "test_passage_id": "p2"},
+    ]
+    place.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    pairs = list(read_pairs(place))
+    assert [tuple(pair.ids) for pair in pairs] == [
+        ("s", "q", "t", "", ""),
+        ("s", "q", "t", "p1", "p2"),
+        ("s", "q", "t", "p3", "p2"),
+    ]
+    assert [pair.ids.named for pair in pairs[:2]] == [("s", "q", "t"), ("s", "q", "t", "p1", "p2")]  # draws of other pairs stay
+    assert (pairs[0].scores, pairs[0].found_by) == ({"of_test": 0.5, "of_train": 1.0}, ("exact", "ngram"))
+    sheet = tmp_path / "sheet.tsv"
+    write_sheet(sheet, pairs[1:])
+    assert [pair.ids for pair in read_pairs(sheet)] == [pair.ids for pair in pairs[1:]]
+    assert len(best_by_pair(pairs, "of_test")) == 3

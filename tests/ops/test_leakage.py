@@ -13,7 +13,7 @@ from positionbias.core.errors import SettingError
 from positionbias.leakage.pairs import read_pairs
 from positionbias.leakage.sample import SampleSettings
 from positionbias.leakage.settings import FindSettings
-from positionbias.ops.leakage import CountedPairs
+from positionbias.ops.leakage_clean import CountedPairs
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.leakage_pairs import CandidateCounts, SampleFigures
 from positionbias.results.result import load_results

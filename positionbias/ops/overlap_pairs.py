@@ -1,0 +1,119 @@
+"""The pairs that ``leakage clean`` was given: a folder of ``leakage overlap``, or a file, streamed as often as they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import nsmallest
+from pathlib import Path
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.groups import Groups
+from positionbias.core.places import Place, input_place
+from positionbias.core.seeds import key64
+from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
+from positionbias.ops.outcome import Read
+from positionbias.overlap.folder import OverlapFolder, is_overlap
+from positionbias.overlap.removal import Evidence, counts
+from positionbias.overlap.removing import Removal
+from positionbias.overlap.settings import PAIRS
+
+__all__ = ["GivenPairs"]
+
+SHEET = 50  # pairs to look at
+
+
+@dataclass(frozen=True)
+class GivenPairs:
+    """The pairs of a removal, to be streamed: those in a folder of ``leakage overlap`` that are of ``own`` sets, or those of a file."""
+
+    folder: OverlapFolder | None
+    file: Path
+    source: str | None
+    own: Sequence[str]
+    removal: Removal
+
+    @classmethod
+    def of(cls, pairs: Place, source: str | None, removal: Removal, of: Collection | Groups) -> GivenPairs:
+        """Return the pairs at a place.
+
+        Raises:
+            InputError: a folder of other collections, or with only some of the training pairs.
+        """
+        if not is_overlap(pairs):
+            file = pairs_file(input_place(pairs))
+            if source is not None and removal.side == "test":
+                raise SettingError("--source: wanted with --side train, whose sets it names; found --side test; leave it out")
+            return cls(None, file, source, (), removal)
+        folder = OverlapFolder(pairs)
+        sets, what = (folder.training, "training set") if removal.side == "train" else (folder.tests, "test set")
+        own = folder.named(sets, _checksums(of), what, source)
+        found = cls(folder, folder.path, source, own, removal)
+        if removal.side == "train":
+            found._check_complete()
+        return found
+
+    def _check_complete(self) -> None:
+        """Refuse a folder that has only the best pairs of what has to go."""
+        assert self.folder is not None
+        for result, of in self.folder.figures:
+            needed = self.removal.unit in (of.unit, PAIRS) and of.detector in self.removal.found_by
+            if needed and result.system in self.own and of.kept < of.pairs:
+                raise bad_input(
+                    self.folder.path,
+                    wanted=f"all {of.pairs:,} pairs of {of.unit} by {of.detector}, as every training item has to go",
+                    found=f"the best {of.kept:,}",
+                    do="run posbias leakage overlap again with more --kept-pairs",
+                )
+
+    @property
+    def _tests(self) -> Sequence[str]:
+        """The test sets whose pairs are read."""
+        assert self.folder is not None
+        return self.own if self.removal.side == "test" else list(self.folder.tests)
+
+    @property
+    def relevant_from(self) -> int:
+        """The lowest grade of a relevant passage: of a test set the one that was searched for."""
+        return 1 if self.folder is None or self.removal.side == "train" else self.folder.settings.relevant_from
+
+    def read(self) -> list[Read]:
+        """Return the files of pairs as inputs."""
+        files = [self.file] if self.folder is None else self.folder.files(self.removal.unit, self._tests)
+        return [Read.file("pairs", file) for file in files]
+
+    def __iter__(self) -> Iterator[Pair]:
+        of_sides = self.removal.side == "train" and (self.folder is not None or self.source is not None)
+        own = self.own if self.folder is not None else [self.source]
+        pairs = read_pairs(self.file) if self.folder is None else self.folder.pairs(self.removal.unit, self._tests)
+        yield from (pair for pair in pairs if not of_sides or pair.source in own)
+
+    def check(self, found: Evidence) -> None:
+        """Refuse a file without pairs; a search may have found none.
+
+        Raises:
+            InputError: it has none.
+        """
+        if self.folder is None and not found.pairs:
+            raise InputError(
+                f"{self.file}: wanted pairs{f' of source {self.source!r}' if self.source else ''}; found none; check the file"
+            )
+
+    def drawn(self) -> list[Pair]:
+        """Draw pairs that counted, by the hash of their ids, each with the number that it stands for."""
+        counted = [0]
+
+        def keyed() -> Iterator[tuple[int, int, Pair]]:
+            for pair in self:
+                if counts(pair, self.removal.found_by):
+                    counted[0] += 1
+                    yield key64(1, "removed pair", *pair.ids), counted[0], pair
+
+        drawn = [pair for _, _, pair in nsmallest(SHEET, keyed())]
+        return [replace(pair, weight=pair.weight * counted[0] / len(drawn)) for pair in drawn]
+
+
+def _checksums(of: Collection | Groups) -> set[str]:
+    """Return the checksums of collections whose ids are those of this one, or of this training set."""
+    return {of.checksum} if isinstance(of, Collection) else {item.checksum for item in of.manifest.inputs}

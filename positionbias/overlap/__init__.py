@@ -1,0 +1,1 @@
+"""Train–test overlap of passages, queries and pairs, at corpus scale."""

@@ -1,0 +1,269 @@
+"""Find the overlap of training sets with test sets, and write it as a folder of results and pairs; an interrupted search goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.files import remove, sha256_file
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Manifest
+from positionbias.core.progress import track
+from positionbias.core.shard_work import MapShards, resumable_folder
+from positionbias.leakage.pairs import Pair, read_pairs
+from positionbias.overlap.counts import Items, Pairs, overlap_results, summed
+from positionbias.overlap.detectors import Texts
+from positionbias.overlap.found import Found, merged
+from positionbias.overlap.joined import joined
+from positionbias.overlap.lines import FOLDER, file_of, joined_records, records, write_records
+from positionbias.overlap.precision import read_sheets, read_truth, with_precision
+from positionbias.overlap.recall import candidate_recall, planted_recall, true_recall
+from positionbias.overlap.search import BlockFacts, OpenEncoder, Part, TestSide, search_blocks, write_tests
+from positionbias.overlap.settings import CANDIDATES, PAIRS, PASSAGES, QUERIES, EvidenceSettings, OverlapSettings
+from positionbias.overlap.sources import TextSet
+from positionbias.results.overlap import ANY
+from positionbias.results.result import Result, write_results
+
+__all__ = ["find_overlap"]
+
+_WORK = ".work"
+_NO_EVIDENCE = EvidenceSettings()
+
+
+def find_overlap(
+    out: Path,
+    training: Sequence[TextSet],
+    tests: Sequence[TextSet],
+    settings: OverlapSettings,
+    manifest: Callable[[Sequence[Result], Sequence[str]], Manifest],
+    *,
+    evidence: EvidenceSettings = _NO_EVIDENCE,
+    encoder: OpenEncoder | None = None,
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+) -> tuple[list[Result], list[str]]:
+    """Compare every training text with every test text, unit by unit, and write ``out``; return the results and remarks on them.
+
+    ``encoder`` is for the detector of meaning.
+
+    Memory: the test texts with their shingles in each process, a block of training texts, and the pairs found.
+
+    Raises:
+        SettingError: two sets of a side with one name.
+        InputError: sets without texts to compare.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
+    """
+    for side, flag in ((training, "TRAIN"), (tests, "--test")):
+        if len({one.name for one in side}) < len(side):
+            raise SettingError(f"{flag}: wanted different names; found {', '.join(one.name for one in side)}; give NAME=PLACE")
+    job: JsonObject = {
+        "command": "leakage overlap",
+        "settings": asdict(settings),
+        "sets": [[one.name, one.checksum] for one in (*training, *tests)],
+        "encoder": encoder.checksum if encoder else None,
+    }
+    sheets, truth = read_sheets(evidence.labelled), read_truth(evidence.truth)
+    with resumable_folder(out, job, overwrite=overwrite) as folder:
+        (folder / FOLDER).mkdir(exist_ok=True)
+        work = folder / _WORK
+        work.mkdir(exist_ok=True)
+        found = _Overlap(folder, work, training, tests, settings, evidence, encoder, map_shards)
+        results = with_precision(found.measured(), folder, sheets)
+        results += found.true_recall(truth)
+        remove(work)
+        write_results(folder, results, manifest(results, found.remarks))
+    return results, found.remarks
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What was found of passages or queries: the test texts, the pairs, and the blocks' counts by training set."""
+
+    side: TestSide
+    tests: Texts
+    found: Found
+    facts: Sequence[BlockFacts]
+    sources: Sequence[int]
+
+
+class _Overlap:
+    def __init__(
+        self,
+        folder: Path,
+        work: Path,
+        training: Sequence[TextSet],
+        tests: Sequence[TextSet],
+        settings: OverlapSettings,
+        evidence: EvidenceSettings,
+        encoder: OpenEncoder | None,
+        map_shards: MapShards,
+    ) -> None:
+        self.folder, self.work, self.training, self.tests = folder, work, training, tests
+        self.settings, self.evidence, self.encoder, self.map_shards = settings, evidence, encoder, map_shards
+        self.sources = [one.name for one in training]
+        self.remarks: list[str] = []
+
+    def measured(self) -> list[Result]:
+        """Return all results, and write all pairs."""
+        both = PAIRS in self.settings.units
+        units = {unit: self._searched(unit) for unit in (PASSAGES, QUERIES) if both or unit in self.settings.units}
+        results: list[Result] = []
+        for number in range(len(self.tests)):
+            for unit, found in units.items():
+                if unit in self.settings.units and len(found.tests):
+                    results += self._of_unit(unit, number, found)
+            if both:
+                results += self._of_pairs(number, units[QUERIES], units[PASSAGES])
+        for unit, found in units.items():
+            results += self._known_recall(unit, found)
+            results += self._candidate_recall(unit, found)
+        if not results:
+            place = self.tests[0].place
+            raise bad_input(place, wanted="test texts to compare", found="none", do="give another --test, or --unit")
+        return results
+
+    def _searched(self, unit: str) -> _Unit:
+        """Search all training sets for the test texts of a unit."""
+        side = write_tests(self.work / f"{unit}.arrow", self.tests, unit, self.settings, self.encoder)
+        folder, asked = self.work / unit, sha256_file(Path(side.path))  # the order of test texts is in no checksum
+        sources: list[int] = []  # of each block that was handed out
+
+        def parts() -> Iterator[Part]:
+            for number, one in enumerate(self.training):
+                for block in one.blocks(unit):
+                    sources.append(number)
+                    yield Part(number, block, self._same_corpus(unit, one), asked)
+
+        done = search_blocks(folder, parts(), side, self.map_shards)
+        facts = list(track(done, f"comparing {unit}", unit="blocks"))
+        paths = [folder / f"{number:06}" for number in range(len(facts))]
+        for number, name in enumerate(self.sources):
+            if left_out := sum(fact.left_out for fact, source in zip(facts, sources, strict=True) if source == number):
+                self.remarks.append(f"{name}: {left_out:,} rows without usable {unit} were left out.")
+        found = merged(paths, sources, len(self.settings.detectors), self.settings.kept)
+        return _Unit(side, side.texts(), found, facts, sources)
+
+    def true_recall(self, truth: Sequence[Pair]) -> Iterator[Result]:
+        """Measure what was found of known pairs of queries."""
+        for test in self.tests if truth and QUERIES in self.settings.units else []:
+            pairs = read_pairs(self.folder / file_of(test.name, QUERIES))
+            yield from true_recall(pairs, truth, self.settings.detectors, test_set=test.name, unit=QUERIES)
+
+    def _known_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
+        """Measure what the detectors find of planted duplicates, where it is asked."""
+        if not self.evidence.recall:
+            return
+        tests, searches = of.side()
+        for test, low, high in zip(self.tests, of.side.starts, of.side.starts[1:], strict=False):
+            drawn = {"number": self.evidence.recall, "seed": self.evidence.seed}
+            yield from planted_recall(tests, slice(low, high), searches, self.settings, test_set=test.name, unit=unit, **drawn)
+
+    def _candidate_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
+        """Measure what the candidates of the detector of meaning miss, where it looks at candidates alone."""
+        if self.encoder is None or self.settings.encode != CANDIDATES or not len(of.tests):
+            return
+        training = (batch for one in self.training for block in one.blocks(unit) for batch in block.batches())
+        yield candidate_recall(
+            of.tests,
+            training,
+            sum(one.texts for one in of.facts),
+            self.settings,
+            self.encoder(),
+            test_set=", ".join(one.name for one in self.tests),
+            unit=unit,
+            seed=self.evidence.seed,
+        )
+
+    def _same_corpus(self, unit: str, training: TextSet) -> tuple[bool, ...]:
+        return tuple(unit == PASSAGES and training.corpus != "" and training.corpus == test.corpus for test in self.tests)
+
+    def _of_unit(self, unit: str, number: int, of: _Unit) -> Iterator[Result]:
+        """Write the pairs of a test set, and yield its results."""
+        test, (low, high) = self.tests[number], of.side.starts[number : number + 2]
+        mine = (of.found.tests >= low) & (of.found.tests < high) & ~of.found.shared
+        places = np.flatnonzero(mine)
+        lines = records(of.found, places, of.tests, self.sources, self.settings.detectors)
+        write_records(self.folder / file_of(test.name, unit), lines)
+        items = Items(test.name, unit, of.tests.words.counts[low:high], *self._queries_of(unit, number, of))
+        self._remark(items, of.found, places)
+        pairs = Pairs(of.found.sources[places], of.found.tests[places] - low, of.found.found_by[places])
+        counted, shared = (
+            summed(of.facts, of.sources, number, kind, self.settings.detectors, len(self.training))
+            for kind in ("pairs", "shared")
+        )
+        yield from overlap_results(items, pairs, counted, shared, self.sources, self.settings)
+
+    def _queries_of(self, unit: str, number: int, of: _Unit) -> tuple[np.ndarray, np.ndarray]:
+        """Return links of a test set's items to its queries: the item and the query of each."""
+        test, (low, high) = self.tests[number], of.side.starts[number : number + 2]
+        if unit == QUERIES:
+            return np.arange(high - low), np.arange(high - low)
+        ids = {text_id: item for item, text_id in enumerate(of.tests.ids[low:high])}
+        names: dict[str, int] = {}
+        missing: set[str] = set()
+        links = []
+        for query_id, passage_id in test.links():
+            if passage_id in ids:
+                links.append((ids[passage_id], names.setdefault(query_id, len(names))))
+            else:
+                missing.add(passage_id)
+        if missing:
+            self.remarks.append(f"{test.name}: {len(missing):,} relevant passages are not in its corpus and were left out.")
+        item_of, query_of = np.array(links, np.int64).reshape(-1, 2).T
+        return item_of, query_of
+
+    def _remark(self, items: Items, found: Found, places: np.ndarray) -> None:
+        """Say what the counts of a test set and unit leave open."""
+        name, settings = items.test_set, self.settings
+        by = found.found_by[places].T
+        groups = found.tests[places] * len(self.sources) + found.sources[places]
+        most = max((int(np.unique(groups[own], return_counts=True)[1].max(initial=0)) for own in by), default=0)
+        if most >= settings.kept:
+            self.remarks.append(f"{name}: of some {items.unit} only the best {settings.kept:,} pairs were kept (--kept-pairs).")
+        least = min((settings.words_of(detector)[0] for detector in settings.detectors if detector != "exact"), default=0)
+        few = int((items.words < least).sum())
+        if few and items.unit == QUERIES:
+            self.remarks.append(
+                f"{name}: {few:,} queries have fewer than {least} words, so only equal ones are found; "
+                "posbias leakage find compares their words."
+            )
+
+    def _of_pairs(self, number: int, queries: _Unit, passages: _Unit) -> Iterator[Result]:
+        """Join queries and passages, write the pairs, and yield their results."""
+        test, names = self.tests[number], self.settings.detectors
+        q_ids = _numbers(queries, number)
+        p_ids = _numbers(passages, number)
+        links = [(q_ids[q], p_ids[p]) for q, p in test.links() if q in q_ids and p in p_ids]
+        if not links:
+            return
+        exact = names.index("exact") if "exact" in names else None
+        found = joined(queries.found, passages.found, [one.links() for one in self.training], links, exact)
+        lines = joined_records(
+            found,
+            records(queries.found, found.queries, queries.tests, self.sources, names),
+            records(passages.found, found.passages, passages.tests, self.sources, names),
+            names,
+        )
+        write_records(self.folder / file_of(test.name, PAIRS), lines)
+        sources = queries.found.sources[found.queries]
+        all_of = {
+            name: np.bincount(
+                sources[found.found_by.any(axis=1) if name == ANY else found.found_by[:, place]], minlength=len(self.sources)
+            )
+            for place, name in enumerate((*names, ANY))
+        }
+        none = {name: np.zeros(len(self.sources), np.int64) for name in all_of}
+        items = Items(test.name, PAIRS, np.zeros(len(links)), np.arange(len(links)), np.array([q for q, _ in links]))
+        yield from overlap_results(
+            items, Pairs(sources, found.links, found.found_by), all_of, none, self.sources, self.settings
+        )
+
+
+def _numbers(of: _Unit, number: int) -> dict[str, int]:
+    """Return the numbers of a test set's texts by id."""
+    low, high = of.side.starts[number : number + 2]
+    return {text_id: low + place for place, text_id in enumerate(of.tests.ids[low:high])}

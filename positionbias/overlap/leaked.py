@@ -1,0 +1,66 @@
+"""Test queries that leak by overlapping pairs: by their text, by a relevant passage, or by both in one training pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from positionbias.core.errors import InputError
+from positionbias.core.places import Place, input_place
+from positionbias.core.qrels import Qrels
+from positionbias.leakage.leaks import leaked_tests
+from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
+from positionbias.overlap.folder import OverlapFolder, RecordedSet, is_overlap
+from positionbias.overlap.lines import file_of
+from positionbias.overlap.removal import counts
+from positionbias.overlap.removing import CountedLeaks
+from positionbias.overlap.settings import PASSAGES, QUERIES
+
+__all__ = ["leaked_of", "leaked_queries", "test_set_of"]
+
+
+def leaked_queries(pairs: Iterable[Pair], counted: CountedLeaks, qrels: Qrels, relevant_from: int = 1) -> set[str]:
+    """Return the test queries that pairs of a unit leak; pairs of passages leak the queries that have these as relevant ones."""
+    found = {pair.test_id for pair in pairs if counts(pair, counted.found_by)}
+    if counted.unit != PASSAGES:
+        return found
+    return {qrel.query_id for qrel in qrels if qrel.grade >= relevant_from and qrel.passage_id in found}
+
+
+def test_set_of(folder: OverlapFolder, checksum: str, split: str, unit: str) -> RecordedSet:
+    """Return the test set of a folder that is this split of a collection; the only one, where none is.
+
+    Raises:
+        InputError: several are, or none of several.
+    """
+    sets = list(folder.tests.values())
+    same = [one for one in sets if one.checksum == checksum and one.split in ("", split)] or sets
+    if len(same) > 1:
+        raise InputError(
+            f"--leaked {folder.path}: wanted one test set; found {', '.join(one.name for one in same)}; "
+            f"give its file with --unit {unit}: {folder.path / file_of(same[0].name, unit)}"
+        )
+    return same[0]
+
+
+test_set_of.__test__ = False  # type: ignore[attr-defined]  # no test, whatever its name says
+
+
+def leaked_of(place: Place, counted: CountedLeaks, qrels: Qrels, checksum: str, split: str) -> tuple[set[str], list[Path]]:
+    """Return the test queries that leak by the pairs at a place, and the files that name them.
+
+    In a folder of ``leakage overlap`` it is the test set that is this split of a collection with this checksum. Of other pairs every one counts that
+    nobody labelled as of a different topic, unless a unit is given.
+
+    Raises:
+        InputError: as ``test_set_of``, no such pairs, or none that count in a file.
+    """
+    if not is_overlap(place):
+        path = pairs_file(input_place(place))
+        if counted.unit is None:
+            return leaked_tests(read_pairs(path)), [path]
+        return leaked_queries(read_pairs(path), counted, qrels), [path]
+    folder, unit = OverlapFolder(place), counted.unit or QUERIES
+    test = test_set_of(folder, checksum, split, unit)
+    pairs = folder.pairs(unit, [test.name])
+    return leaked_queries(pairs, counted, qrels, folder.settings.relevant_from), folder.files(unit, [test.name])

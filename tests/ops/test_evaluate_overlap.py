@@ -1,0 +1,99 @@
+"""``evaluate --leaked`` with the folder of ``leakage overlap``: which queries count as leaked by text, passage or pair."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import positionbias
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.run import Run
+from positionbias.ops.evaluation import Measuring
+from positionbias.ops.outcome import Measurements
+from positionbias.overlap.leaked import leaked_of
+from positionbias.overlap.removing import CountedLeaks
+from positionbias.overlap.settings import OverlapSettings
+from positionbias.results.leakage import LeakedAndClean
+from positionbias.results.select import of_type
+
+from ..overlap.small import TEST, TEST_PASSAGES, both, collection, searched
+
+# both rank the relevant passage of t2 and t3 first; "one" knows x, "two" has it second
+RUNS = [
+    Run({"t1": {"x": 2.0, "y": 1.0}, "t2": {"y": 1.0}, "t3": {"z": 1.0}}, name="one"),
+    Run({"t1": {"y": 2.0, "x": 1.0}, "t2": {"y": 1.0}, "t3": {"z": 1.0}}, name="two"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    both(tmp_path)
+    searched(tmp_path)
+    return tmp_path
+
+
+def measured(folder: Path, **counted: object) -> Measurements:
+    return positionbias.evaluate(
+        RUNS,
+        collection=Collection(folder / "bench"),
+        measuring=Measuring(measures=["RR@10"]),
+        leaked=folder / "overlap",
+        counted=CountedLeaks(**counted),  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize(
+    ("unit", "leaked"),
+    [(None, {"t1", "t3"}), ("queries", {"t1", "t3"}), ("passages", {"t1"}), ("pairs", {"t1"})],
+)
+def test_a_query_leaks_by_its_text_its_passage_or_both(folder: Path, unit: str | None, leaked: set[str]) -> None:
+    bench = Collection(folder / "bench")
+    found, files = leaked_of(folder / "overlap", CountedLeaks(unit), bench.qrels("test"), bench.checksum, "test")
+    assert found == leaked  # t2 judges x too, but of grade 0
+    assert [file.name for file in files] == [f"bench.{unit or 'queries'}.jsonl"]
+    # the same from the file itself
+    again, _ = leaked_of(files[0], CountedLeaks(unit or "queries"), bench.qrels("test"), "", "test")
+    assert again == leaked
+
+
+def test_the_difference_is_that_of_the_queries_that_leak(folder: Path) -> None:
+    by_pair = {
+        result.system: of for result, of in of_type(measured(folder, unit="pairs").results, LeakedAndClean) if not of.baseline
+    }
+    assert (by_pair["one"].leaked.queries, by_pair["one"].leaked.mean, by_pair["one"].clean.mean) == (1, 1.0, 1.0)
+    assert (by_pair["two"].leaked.mean, by_pair["two"].clean.mean) == (0.5, 1.0)
+    by_text = {result.system: of for result, of in of_type(measured(folder).results, LeakedAndClean) if not of.baseline}
+    assert (by_text["two"].leaked.queries, by_text["two"].leaked.mean) == (2, 0.75)
+
+
+def test_nothing_leaks_is_no_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = measured(folder, found_by=("meaning",))
+    assert "--leaked: no judged query leaks by queries: there is nothing to measure apart" in capsys.readouterr().err
+    assert of_type(found.results, LeakedAndClean) == []
+
+
+def test_the_test_set_is_found_among_several(folder: Path) -> None:
+    collection(folder / "other", TEST_PASSAGES[1:], {"test": (TEST["test"][0][1:], TEST["test"][1][1:3])})
+    named = [f"train={folder / 'train'}"], [f"other={folder / 'other'}", f"bench={folder / 'bench'}"]
+    positionbias.overlap_leakage(
+        named[0], tests=named[1], settings=OverlapSettings(detectors=("exact",)), out=folder / "several"
+    )
+    bench = Collection(folder / "bench")
+    found, (file,) = leaked_of(folder / "several", CountedLeaks("pairs"), bench.qrels("test"), bench.checksum, "test")
+    assert (found, file.name) == ({"t1"}, "bench.pairs.jsonl")
+    with pytest.raises(
+        InputError, match=r"wanted one test set; found other, bench; give its file with --unit pairs: .*other\.pairs\.jsonl"
+    ):
+        leaked_of(folder / "several", CountedLeaks("pairs"), bench.qrels("test"), "", "test")
+
+
+def test_what_does_not_go_together(folder: Path) -> None:
+    with pytest.raises(SettingError, match="--unit: wanted --leaked beside it; found none"):
+        positionbias.evaluate(RUNS, collection=folder / "bench", counted=CountedLeaks("pairs"))
+    settings = OverlapSettings(units=("queries",), detectors=("exact",))
+    named = [f"train={folder / 'train'}"], [f"bench={folder / 'bench'}"]
+    positionbias.overlap_leakage(named[0], tests=named[1], settings=settings, out=folder / "few")
+    with pytest.raises(InputError, match="wanted pairs of passages; found queries"):
+        positionbias.evaluate(RUNS, collection=folder / "bench", leaked=folder / "few", counted=CountedLeaks("passages"))

@@ -1,0 +1,147 @@
+"""Cards of overlap: what they hold, that they repeat, and what differs when data change."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+import positionbias
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.overlap.card import card_of, read_card
+from positionbias.overlap.card_text import card_markdown
+from positionbias.overlap.folder import OverlapFolder
+from positionbias.overlap.settings import OverlapSettings
+
+from .small import TEST, TEST_PASSAGES, both, collection, searched
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    both(tmp_path)
+    searched(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def check(folder: Path, *words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, object]]:
+    with pytest.raises(SystemExit) as stop:
+        main(["leakage", "check-card", *words, "--json"])
+    out = capsys.readouterr().out
+    return int(stop.value.code or 0), json.loads(out) if out else {}
+
+
+def test_a_card_holds_sets_counts_thresholds_and_the_command(folder: Path) -> None:
+    written = positionbias.leakage_card(["overlap"], out="card.md")
+    assert str(written).splitlines()[0] == "bench, passages: 1 of 3 queries (33.3%) leak. Precision unknown."
+    record = json.loads((folder / "card.json").read_text("utf-8"))
+    assert record["kind"] == "overlap card"
+    (overlap,) = record["overlaps"]
+    train, bench = Collection(folder / "train"), Collection(folder / "bench")
+    assert overlap["training"] == [{"name": "train", "split": "train", "checksum": train.checksum, "given": "train:train"}]
+    assert overlap["tests"] == [{"name": "bench", "split": "test", "checksum": bench.checksum, "given": "bench:test"}]
+    assert (overlap["settings"]["n"], overlap["settings"]["containment"]) == (13, 0.5)
+    (ngram,) = (row for row in overlap["found"] if (row["unit"], row["detector"]) == ("passages", "ngram"))
+    assert (ngram["leaked"], ngram["pairs"], ngram["too_short"], ngram["precision"]) == (1, 2, 2, None)
+    assert read_card(folder / "card.json") == card_of([OverlapFolder("overlap")])
+    markdown = (folder / "card.md").read_text("utf-8")
+    assert f"| training | train | train | `{train.checksum}` |" in markdown
+    assert "| bench | passages | train | ngram | 3 | 2 | 1 | 3 | 1 | 2 | unknown |" in markdown
+    assert "- ngram: at least 50 % of one text's runs of 13 words stand in the other." in markdown
+
+
+def test_the_command_on_the_card_makes_the_same_card(folder: Path) -> None:
+    settings = OverlapSettings(units=("passages",), detectors=("ngram",), n=7, containment=0.25)
+    named = ["my_set=train:train"], ["bench"]
+    positionbias.overlap_leakage(named[0], tests=named[1], settings=settings, out="first")
+    card = card_of([OverlapFolder("first")])
+    words = shlex.split(card.overlaps[0].command)
+    assert words[:3] == ["posbias", "leakage", "overlap"]
+    with pytest.raises(SystemExit) as stop:
+        main([*words[1:-1], "second"])
+    assert stop.value.code in (None, 0)
+    assert card_of([OverlapFolder("second")]) == card
+    assert card.overlaps[0].command == (
+        "posbias leakage overlap my_set=train:train --test bench:test --unit passages --detector ngram --ngram 7 --containment 0.25 --out overlap"
+    )
+
+
+def test_a_card_agrees_with_its_own_data_and_not_with_others(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    positionbias.leakage_card(["overlap"], out="card.md")
+    code, said = check(folder, "card.json", "train=train", "--test", "bench=bench", capsys=capsys)
+    assert (code, said["outcome"]) == (0, "pass")
+    assert len(said["facts"]) == 2 + 3 * 4  # checksums; units and detectors with any
+    collection(folder / "other", [*TEST_PASSAGES[1:], TEST_PASSAGES[0]._replace(text="none of it")], TEST)
+    code, said = check(folder, "card.json", "train=train", "--test", "bench=other", capsys=capsys)
+    differing = {fact["what"]: (fact["card"], fact["found"]) for fact in said["facts"] if fact["outcome"] == "fail"}
+    assert (code, said["outcome"]) == (1, "fail")
+    assert "test set bench, checksum" in differing
+    assert differing["passages of bench in train, exact"] == (
+        "items 3, leaked 1, leaked queries 1, pairs 1",
+        "items 3, leaked 0, leaked queries 0, pairs 0",
+    )
+    assert "queries of bench in train, exact" not in differing
+    code, said = check(folder, "card.json", "train=train", capsys=capsys)
+    assert (code, said["outcome"]) == (3, "cannot tell")
+    assert sum(fact["found"] == "not given" for fact in said["facts"]) == 13
+
+
+def test_a_card_that_somebody_changed_differs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    positionbias.leakage_card(["overlap"], out="card.md")
+    path = folder / "card.json"
+    record = json.loads(path.read_text("utf-8"))
+    record["overlaps"][0]["found"][0]["leaked"] = 0
+    path.write_text(json.dumps(record))
+    code, said = check(folder, "card.json", "train=train", "--test", "bench=bench", capsys=capsys)
+    assert code == 1
+    assert [fact["what"] for fact in said["facts"] if fact["outcome"] == "fail"] == ["passages of bench in train, exact"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "other"}, "wanted an overlap card; found other JSON"),
+        ({"format_version": 2}, "wanted card format 1; found format 2"),
+        ({"overlaps": "none"}, "wanted fields as posbias writes them"),
+        ({"more": 1}, "wanted fields as posbias writes them; found the unknown field `more`"),
+    ],
+)
+def test_what_is_no_card_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], change: dict[str, object], message: str
+) -> None:
+    positionbias.leakage_card(["overlap"], out="card.md")
+    record = json.loads((folder / "card.json").read_text("utf-8"))
+    (folder / "card.json").write_text(json.dumps({**record, **change}))
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        main(["leakage", "check-card", "card.json", "train=train", "--test", "bench=bench"])
+    out, err = capsys.readouterr()
+    assert (stop.value.code, out) == (2, "")
+    assert err.startswith("posbias: card.json: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_more_bad_input(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"train: wanted a posbias results; found a collection"):
+        positionbias.leakage_card(["train"], out="card.md")
+    with pytest.raises(SettingError, match=r"--out: wanted a Markdown file, beside which the JSON goes"):
+        positionbias.leakage_card(["overlap"], out="card.json")
+    positionbias.leakage_card(["overlap"], out="card.md")
+    with pytest.raises(OutputExistsError):
+        positionbias.leakage_card(["overlap"], out="card.md")
+    with pytest.raises(InputError, match=r"wanted a training set of train; found train.train; name it so: NAME=PLACE"):
+        positionbias.check_leakage_card("card.json", ["train"], tests=["bench=bench"])
+
+
+def test_names_on_a_card_are_no_markup(folder: Path) -> None:
+    positionbias.overlap_leakage(
+        ["_a_=train"], tests=["b_c=bench"], settings=OverlapSettings(detectors=("exact",)), out="marked"
+    )
+    markdown = card_markdown(card_of([OverlapFolder("marked")]))
+    assert "| training | \\_a\\_ | train |" in markdown
+    assert "| test | b\\_c | test |" in markdown

@@ -1,0 +1,280 @@
+"""``leakage overlap`` as a whole: counts worked by hand, and the same bytes however the work is shared, cut or interrupted."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import positionbias as pb
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.manifest import read_manifest
+from positionbias.core.records import Qrel
+from positionbias.core.shard_work import work_folder
+from positionbias.engine.choose import Engine
+from positionbias.leakage.pairs import read_pairs
+from positionbias.ops.leakage_overlap import OverlapFound
+from positionbias.overlap.find import find_overlap
+from positionbias.overlap.settings import OverlapSettings
+from positionbias.overlap.sources import text_set
+from positionbias.overlap.text import overlap_verdict
+from positionbias.results.overlap import OverlapFigures
+from positionbias.results.select import of_type
+
+from .sets import bytes_of, ids_in, pairs_in, query_of, text_of, triplets, write_beir, write_collection, write_lines
+
+
+def figures(found: OverlapFound, unit: str, detector: str, system: str = "train") -> OverlapFigures:
+    ((_, of),) = [
+        (result, of)
+        for result, of in of_type(found.results, OverlapFigures)
+        if (of.unit, of.detector, result.system) == (unit, detector, system)
+    ]
+    return of
+
+
+@pytest.fixture
+def hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A test set of three queries with four relevant passages, and two training sets, one in another form."""
+    monkeypatch.chdir(tmp_path)
+    head, tail = text_of(1, 40), text_of(2, 20)
+    bench = {
+        "copy": head.upper(),
+        "half": f"{text_of(3, 20)} {text_of(4, 20)}",
+        "new": text_of(5),
+        "short": "only four words here",
+        "no": tail,
+    }
+    queries = {"t1": f"what is {query_of(1)}?", "t2": "who lit the lamp", "t3": "nobody asks this one"}
+    qrels = [Qrel("t1", "copy", 1), Qrel("t1", "new", 1), Qrel("t2", "half", 2), Qrel("t3", "short", 1), Qrel("t3", "no", 0)]
+    write_collection(tmp_path / "bench", bench, test=(queries, qrels))
+    rows = [
+        {"query": query_of(1), "passage": head, "query_id": "a1", "passage_id": "p1"},
+        {"query": "Who lit the lamp?", "passage": f"{text_of(3, 20)} and nothing else", "query_id": "a2", "passage_id": "p2"},
+        {"query": "another", "passage": tail, "query_id": "a3", "passage_id": "p3"},
+    ]
+    write_lines(tmp_path / "train.jsonl", rows)
+    return tmp_path
+
+
+BY_RUNS = OverlapSettings(detectors=("exact", "ngram", "short"))
+
+
+def test_counts_by_hand(hand: Path) -> None:
+    found = pb.overlap_leakage(["train.jsonl"], tests=["bench"], settings=BY_RUNS, out="out")
+    assert ids_in(hand / "out", "bench.test.passages") == [("p1", "copy"), ("p2", "half")]  # "no" is not relevant
+    copy, half = pairs_in(hand / "out", "bench.test.passages")
+    assert copy["found_by"] == ["exact", "ngram"]
+    assert (copy["of_test"], copy["of_train"]) == (1.0, 1.0)
+    # runs of 13 words: 8 of 28 of the test text, 8 of 11 of the training text
+    assert half["found_by"] == ["ngram"]
+    assert (half["of_test"], half["of_train"]) == (round(8 / 28, 6), round(8 / 11, 6))
+    assert ids_in(hand / "out", "bench.test.queries") == [("a1", "t1"), ("a2", "t2")]
+    near, same = pairs_in(hand / "out", "bench.test.queries")
+    assert (near["found_by"], near["of_test"], near["of_train"]) == (["short"], 0.6, 1.0)  # 3 of 5 runs of five; all 3
+    assert (same["found_by"], same["of_test"]) == (["exact"], 1.0)  # four words are too few for a run
+    assert [
+        (pair["train_id"], pair["train_passage_id"], pair["test_id"], pair["test_passage_id"])
+        for pair in pairs_in(hand / "out", "bench.test.pairs")
+    ] == [
+        ("a1", "p1", "t1", "copy"),
+        ("a2", "p2", "t2", "half"),
+    ]
+    passages = figures(found, "passages", "ngram")
+    assert (passages.items, passages.too_short, passages.leaked, passages.pairs, passages.kept) == (4, 1, 2, 2, 2)
+    assert (passages.queries, passages.leaked_queries, passages.precision) == (3, 2, None)
+    queries = figures(found, "queries", "short")
+    assert (queries.items, queries.too_short, queries.leaked) == (3, 2, 1)
+    assert (figures(found, "queries", "ngram").too_short, figures(found, "queries", "ngram").leaked) == (3, 0)
+    assert figures(found, "pairs", "any").leaked_queries == 2
+    value, interval = next((r.value, r.interval) for r, of in of_type(found.results, OverlapFigures) if of is passages)
+    assert value == 2 / 3
+    assert interval is not None
+    # Wilson with z = 1.96: (2/3 + z²/6 ± z √(2/27 + z²/36)) / (1 + z²/3)
+    assert (round(interval.low, 4), round(interval.high, 4)) == (0.2077, 0.9385)
+    assert overlap_verdict(found.results) == [
+        "2 of 3 queries of bench.test (66.7%) have a relevant passage in train: 1 exact, 1 near. Precision unknown.",
+        "2 of 3 queries of bench.test (66.7%) are in train: 1 exact, 1 near. Precision unknown.",
+        "2 of 3 queries of bench.test (66.7%) are in train together with a relevant passage: 2 near. Precision unknown.",
+    ]
+
+
+def test_the_pairs_are_read_by_the_other_commands(hand: Path) -> None:
+    pb.overlap_leakage(["train.jsonl"], tests=["bench"], settings=BY_RUNS, out="out")
+    (first, _) = read_pairs(hand / "out" / "pairs" / "bench.test.pairs.jsonl")
+    assert first.ids == ("train", "a1", "t1", "p1", "copy")
+    assert first.found_by == ("ngram", "short")
+    assert first.scores == {"of_test": 0.6, "of_train": 1.0}
+    manifest = read_manifest(hand / "out", kind="results")
+    assert (manifest.command, [ref.role for ref in manifest.inputs]) == (
+        "leakage overlap",
+        ["training set train", "test set bench.test"],
+    )
+    assert manifest.settings["n"] == 13
+    assert manifest.settings["containment"] == 0.5
+
+
+def test_a_passage_of_a_shared_corpus_is_no_copy_of_itself(tmp_path: Path) -> None:
+    passages = {"a": text_of(1), "b": text_of(2), "twin": text_of(2), "c": text_of(3)}
+    train = ({"q1": "how is this", "q2": query_of(2)}, [Qrel("q1", "a", 1), Qrel("q2", "b", 1), Qrel("q1", "twin", 0)])
+    test = ({"t1": "and this", "t2": query_of(2).title()}, [Qrel("t1", "a", 1), Qrel("t2", "b", 1)])
+    shared = write_collection(tmp_path / "shared", passages, train=train, test=test)
+    found = pb.overlap_leakage([f"train={shared.path}"], tests=[f"bench={shared.path}"], out=tmp_path / "out")
+    assert ids_in(tmp_path / "out", "bench.passages") == [("twin", "b")]  # another id with the same text is a copy
+    counts = figures(found, "passages", "exact")
+    assert (counts.leaked, counts.pairs, counts.shared_corpus) == (1, 1, 2)
+    # the query of the very same passage is a leaked pair
+    assert ids_in(tmp_path / "out", "bench.pairs") == [("q2", "t2")]
+    assert pairs_in(tmp_path / "out", "bench.pairs")[0]["train_passage_id"] == "b"
+
+
+def test_several_sets_are_counted_apart_and_together(tmp_path: Path) -> None:
+    for name, numbers in (("one", range(6)), ("two", range(4, 12))):
+        write_lines(tmp_path / f"{name}.jsonl", triplets(numbers))
+    tests = [write_beir(tmp_path / "bench", range(5, 9)), write_beir(tmp_path / "other", range(50, 52))]
+    found = pb.overlap_leakage([tmp_path / "one.jsonl", tmp_path / "two.jsonl"], tests=tests, out=tmp_path / "out")
+    leaked = [
+        (result.collection, result.system, of.leaked)
+        for result, of in of_type(found.results, OverlapFigures)
+        if (of.unit, of.detector) == ("passages", "any")
+    ]
+    together = "all training sets"
+    assert leaked == [
+        *(("bench", "one", 1), ("bench", "two", 4), ("bench", together, 4)),
+        *(("other", "one", 0), ("other", "two", 0), ("other", together, 0)),
+    ]
+    assert [pair["source"] for pair in pairs_in(tmp_path / "out", "bench.passages")] == ["one", "two", "two", "two", "two"]
+    assert pairs_in(tmp_path / "out", "other.passages") == []
+
+
+def test_what_is_left_out_is_said(tmp_path: Path) -> None:
+    rows = [*triplets([1]), {"anchor": "x", "positive": None}, {"anchor": "y", "positive": 3.5}]
+    write_lines(tmp_path / "train.jsonl", rows)
+    folder = write_beir(tmp_path / "bench", [1, 2])
+    (folder / "corpus.jsonl").write_text((folder / "corpus.jsonl").read_text().replace('"d2"', '"d3"'))
+    write_lines(folder / "queries.jsonl", [{"_id": "q1", "text": query_of(1)}, {"_id": "q2", "text": "three short words"}])
+    found = pb.overlap_leakage(
+        [tmp_path / "train.jsonl"], tests=[folder], settings=replace(BY_RUNS, kept=1), out=tmp_path / "out"
+    )
+    assert found.remarks == [
+        "train: 2 rows without usable passages were left out.",
+        "train: 2 rows without usable queries were left out.",
+        "bench: 1 relevant passages are not in its corpus and were left out.",
+        "bench: of some passages only the best 1 pairs were kept (--kept-pairs).",
+        "bench: of some queries only the best 1 pairs were kept (--kept-pairs).",
+        "bench: 1 queries have fewer than 5 words, so only equal ones are found; posbias leakage find compares their words.",
+    ]
+    assert read_manifest(tmp_path / "out", kind="results").content["remarks"] == found.remarks
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], Path, dict[str, bytes]]:
+    """Eight training files, a test set, and what one process finds."""
+    folder = tmp_path_factory.mktemp("many")
+    files = []
+    for number in range(8):
+        rows = [
+            {**row, "positive": f"{row['positive']} {text_of(5_000 + number, number)}"}
+            for row in triplets(range(number, 30, 2))
+        ]
+        files.append(write_lines(folder / f"set{number}.jsonl", rows))
+    test = write_beir(folder / "bench", range(10, 40))
+    pb.overlap_leakage(files, tests=[test], out=folder / "out")
+    assert len(pairs_in(folder / "out", "bench.pairs")) > 50
+    return files, test, bytes_of(folder / "out")
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        Engine(workers=2),
+        pytest.param(
+            Engine(engine="ray"),
+            marks=[
+                pytest.mark.slow,
+                pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed"),
+                pytest.mark.filterwarnings("ignore::ResourceWarning"),
+            ],
+        ),
+    ],
+    ids=["2 workers", "ray"],
+)
+def test_any_engine_writes_the_same_bytes(
+    engine: Engine, tmp_path: Path, many: tuple[list[Path], Path, dict[str, bytes]]
+) -> None:
+    files, test, wanted = many
+    pb.overlap_leakage(files, tests=[test], engine=engine, out=tmp_path / "out")
+    assert bytes_of(tmp_path / "out") == wanted
+
+
+def stopped_after(count: int) -> Callable[..., Iterator[Any]]:
+    """A map that is interrupted after so many blocks."""
+
+    def interrupted(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        for number, item in enumerate(items):
+            if number == count:
+                raise KeyboardInterrupt
+            yield function(item)
+
+    return interrupted
+
+
+@pytest.mark.parametrize("count", [1, 7])
+def test_an_interrupted_search_goes_on_to_the_same_bytes(
+    count: int, tmp_path: Path, many: tuple[list[Path], Path, dict[str, bytes]]
+) -> None:
+    files, test, wanted = many
+    settings, out, made = OverlapSettings(), tmp_path / "out", []
+    sides = [text_set(file, settings, test=False) for file in files], [text_set(test, settings, test=True)]
+
+    def manifest(*found: Any) -> Any:
+        made.append(found)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        find_overlap(out, *sides, settings, manifest, map_shards=stopped_after(count))
+    kept = sorted(path.name for path in (work_folder(out) / "receipts").iterdir())
+    assert (len(kept), made, out.exists()) == (count, [], False)
+    states = {path: path.stat().st_mtime_ns for path in (work_folder(out) / "receipts").iterdir()}
+    with pytest.raises(KeyboardInterrupt):  # all blocks are done, and not the results
+        find_overlap(out, *sides, settings, manifest)
+    assert len(made) == 1
+    assert all(path.stat().st_mtime_ns == state for path, state in states.items())  # finished blocks were not made again
+    pb.overlap_leakage(files, tests=[test], out=out)
+    assert bytes_of(out) == wanted
+    assert not work_folder(out).exists()
+
+
+def test_a_test_set_in_another_order_is_searched_anew(tmp_path: Path) -> None:
+    train = write_lines(tmp_path / "train.jsonl", triplets(range(6)))
+    out = tmp_path / "out"
+    for numbers in ([1, 2, 3], [3, 2, 1]):
+        test = tmp_path / f"bench{numbers[0]}"
+        pb.overlap_leakage([train], tests=[f"bench={write_beir(test, numbers)}"], out=out, overwrite=True)
+        assert [pair["test_id"] for pair in pairs_in(out, "bench.passages")] == [f"d{n}" for n in numbers]
+
+
+def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
+    train = write_lines(tmp_path / "train.jsonl", triplets(range(3)))
+    test = write_beir(tmp_path / "bench", [1])
+    out = tmp_path / "out"
+    with pytest.raises(SettingError, match="wanted training sets and --test; found no --test"):
+        pb.overlap_leakage([train], out=out)
+    with pytest.raises(SettingError, match="--test: wanted different names; found bench, bench; give NAME=PLACE"):
+        pb.overlap_leakage([train], tests=[test, test], out=out)
+    with pytest.raises(SettingError, match="--detector: wanted at least one, each once; found none"):
+        OverlapSettings(detectors=())
+    with train.open("a") as handle:
+        handle.write("[1]\n")
+    with pytest.raises(InputError, match=r"train.jsonl:4: wanted one JSON object a line; found a list"):
+        pb.overlap_leakage([train], tests=[test], out=out)
+    good = write_lines(tmp_path / "good.jsonl", triplets(range(3)))
+    twice = write_lines(tmp_path / "twice.jsonl", [{"passage": "a", "id": 1}, {"passage": "b", "id": 1}])
+    with pytest.raises(InputError, match="passage '1' with two texts"):
+        pb.overlap_leakage([good], tests=[twice], settings=OverlapSettings(all_passages=True), out=out)
+    assert not out.exists()
+    assert not work_folder(out).exists()

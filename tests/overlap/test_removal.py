@@ -1,0 +1,90 @@
+"""Pairs become what is removed: by unit, side and detector, with evidence, worked by hand."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from positionbias.core.errors import SettingError
+from positionbias.corpora.left_out import Removed
+from positionbias.leakage.labels import Label
+from positionbias.leakage.pairs import Pair
+from positionbias.overlap.removal import counts, evidence_of, with_judgements
+from positionbias.overlap.removing import COUNTED, CountedLeaks, Removal, Removing
+
+EXACT = Pair("a", "x", {"of_test": 1.0}, source="one", found_by=("exact", "ngram"))
+NGRAM = Pair("c", "x", {"of_test": 0.9, "of_train": 0.5}, source="one", found_by=("ngram",))
+SHORT = Pair("d", "z", {"of_test": 0.6}, source="one", found_by=("short",))
+JOINT = Pair("q1", "t1", {"of_test": 1.0}, source="two", found_by=("exact",), train_passage_id="a", test_passage_id="x")
+JUDGED = pa.table(
+    {
+        "query_id": ["q1", "q1", "q2", "q3"],
+        "passage_id": ["a", "b", "a", "c"],
+        "grade": pa.array([1, 1, 0, 2], pa.int32()),
+    }
+)
+
+
+def test_a_pair_counts_by_its_label_then_by_who_found_it() -> None:
+    assert [counts(pair, ("exact", "ngram")) for pair in (EXACT, NGRAM, SHORT)] == [True, True, False]
+    assert counts(SHORT, ("short",))
+    labelled = [Pair("d", "z", {}, label=Label(name), found_by=("short",)) for name in ("identical", "different topic")]
+    assert [counts(pair, ("exact",)) for pair in labelled] == [True, False]
+    of_find = [Pair("a", "x", {}, found_by=(name,)) for name in ("semantic", "lexical")]
+    assert [counts(pair, COUNTED) for pair in of_find] == [True, False]
+    assert counts(Pair("a", "x", {}), ("exact",))  # nobody says who found it
+
+
+def test_evidence_of_passages_on_either_side() -> None:
+    found = evidence_of([EXACT, NGRAM, SHORT], Removal("passages"))
+    assert found.reasons == {
+        Removed("", "a"): [{"test_passage_id": "x", "found_by": ["exact", "ngram"], "of_test": 1.0}],
+        Removed("", "c"): [{"test_passage_id": "x", "found_by": ["ngram"], "of_test": 0.9, "of_train": 0.5}],
+    }
+    assert (found.pairs, found.counted, found.different, dict(found.otherwise)) == (3, 2, 0, {"short": 1})
+    assert len(found.others) == 1
+    turned = evidence_of([EXACT, NGRAM], Removal("passages", side="test"))
+    assert turned.reasons == {
+        Removed("", "x"): [
+            {"source": "one", "train_passage_id": "a", "found_by": ["exact", "ngram"], "of_test": 1.0},
+            {"source": "one", "train_passage_id": "c", "found_by": ["ngram"], "of_test": 0.9, "of_train": 0.5},
+        ]
+    }
+    assert len(turned.others) == 2
+
+
+def test_evidence_of_a_query_with_its_passage() -> None:
+    reason = {"test_query_id": "t1", "test_passage_id": "x", "found_by": ["exact"], "of_test": 1.0}
+    assert evidence_of([JOINT], Removal("judgements")).reasons == {Removed("q1", "a"): [reason]}
+    assert evidence_of([JOINT], Removal("queries", "pairs")).reasons == {Removed("q1"): [reason]}
+    assert evidence_of([JOINT], Removal("passages", "pairs")).reasons == {Removed("", "a"): [reason]}
+    assert list(evidence_of([JOINT], Removal("judgements", side="test")).reasons) == [Removed("t1", "x")]
+
+
+def test_judgements_say_what_a_passage_or_query_stands_for() -> None:
+    removal = Removal("queries", "passages")
+    found = with_judgements(evidence_of([EXACT], removal), removal, JUDGED)
+    # q2's judgement of a is of grade 0
+    assert found == {
+        Removed("q1"): [{"passage_id": "a", "test_passage_id": "x", "found_by": ["exact", "ngram"], "of_test": 1.0}]
+    }
+    removal = Removal("judgements", "passages")
+    assert list(with_judgements(evidence_of([EXACT, NGRAM], removal), removal, JUDGED)) == [
+        Removed("q1", "a"),
+        Removed("q3", "c"),
+    ]
+    removal = Removal("judgements", "queries")
+    asked = Pair("q1", "t1", {}, found_by=("exact",))
+    assert list(with_judgements(evidence_of([asked], removal), removal, JUDGED)) == [Removed("q1", "a"), Removed("q1", "b")]
+    plain = Removal("passages")
+    assert list(with_judgements(evidence_of([EXACT], plain), plain, JUDGED)) == [Removed("", "a")]
+
+
+def test_options_that_do_not_go_together() -> None:
+    with pytest.raises(SettingError, match="--unit: wanted passages or pairs with --remove passages; found queries"):
+        Removing(remove="passages", unit="queries")
+    with pytest.raises(SettingError, match="--found-by: wanted one of"):
+        CountedLeaks(found_by=("luck",))
+    assert [Removal(what).unit for what in ("queries", "passages", "judgements")] == ["queries", "passages", "pairs"]  # type: ignore[arg-type]
+    assert not Removing().asked
+    assert Removing(side="test").asked
