@@ -26,8 +26,10 @@ from positionbias.core.convergence import UNFINISHED, ended_name
 from positionbias.core.formatting import as_form, count, decimal, interval, percent, with_interval
 from positionbias.core.manifest import read_manifest
 from positionbias.papers.contamination import CONTAMINATION as PAIRED
+from positionbias.papers.position_bias import MOVED, NO_REMEDY, REMEDIES
 from positionbias.papers.tripclick import DepthCurve, DepthPoint, Telemetry, TrainingSet
 from positionbias.report.plan_text import shown_amount
+from positionbias.results.payloads import Comparison
 from positionbias.results.plans import PlannedAmount
 from positionbias.results.pools import (
     ALL,
@@ -493,6 +495,31 @@ def plans() -> list[str]:
     return lines
 
 
+def remedies_planted() -> list[str]:
+    """What each remedy does to quality and to bias on the planted collection, over trainings and queries."""
+    axis, found = over_axis(REMEDIES), of_type(results("remedies-planted"), Comparison)
+    by = {(r.measure, r.facts.variant): one for r, one in found if one.noted.axis == axis and r.facts.seed is None}
+    lines = [
+        "| remedy | nDCG@10 on original passages | less without a remedy | moved sentence, size in deviations | less without a remedy |",
+        "|---|---:|---|---:|---|",
+    ]
+    variants = list(dict.fromkeys(variant for _, variant in by))
+    sides = [[by["nDCG@10", variant], by[MOVED, variant]] for variant in variants]
+    before = " | – | ".join(decimal(one.baseline_mean, 3 - place) for place, one in enumerate(sides[0]))
+    lines.append(f"| {NO_REMEDY} | {before} | – |")
+    for variant, both in zip(variants, sides, strict=True):
+        cells = [f"{decimal(one.candidate_mean, 3 - place)} | {_signed(one, 3 - place)}" for place, one in enumerate(both)]
+        lines.append(f"| {variant} | {' | '.join(cells)} |")
+    return lines
+
+
+def _signed(one: Comparison, digits: int) -> str:
+    assert one.difference_interval is not None
+    bounds = (one.difference, one.difference_interval.low, one.difference_interval.high)
+    value, low, high = (decimal(number, digits, sign=True) for number in bounds)
+    return f"{value} [{low}, {high}]"
+
+
 TABLES: Mapping[str, Callable[[], list[str]]] = {
     "clicks": clicks,
     "contamination": contamination,
@@ -507,6 +534,7 @@ TABLES: Mapping[str, Callable[[], list[str]]] = {
     "pool_kinds": pool_kinds,
     "pools": pools,
     "positions": positions,
+    "remedies_planted": remedies_planted,
     **BENCHMARK_TABLES,
 }
 
