@@ -118,7 +118,7 @@ class OverlapSettings:
 
     def words_of(self, detector: str) -> tuple[int, int]:
         """Return the fewest words of a test text that a detector can find, and the words from which on it is not the detector's to find."""
-        least = {"ngram": self.n, "near": self.near_n, "short": self.short}.get(detector, 1)
+        least = {"ngram": self.n, "near": max(self.n, self.near_n), "short": self.short}.get(detector, 1)
         return least, self.n if detector == "short" else sys.maxsize
 
     @property
