@@ -71,7 +71,8 @@ def overlap_leakage(
         >>> import positionbias as pb
         >>> print(pb.overlap_leakage(["planted:train"], tests=["planted:test"], out="overlap"))
         0 of 18 queries of planted.test (0.0%) have a relevant passage in planted.train.
-        4 of 18 queries of planted.test (22.2%) are in planted.train: 4 near. Precision unknown.
+        0 of 18 queries of planted.test (0.0%) are in planted.train. Candidates by short runs of words: 4,
+        precision unknown.
         ...
     """
     from positionbias.overlap.find import find_overlap

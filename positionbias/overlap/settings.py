@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from positionbias.core.settings import Panel, check_once, check_settings, setting
 
-__all__ = ["DETECTORS", "PAIRS", "PASSAGES", "QUERIES", "UNITS", "OverlapSettings"]
+__all__ = ["DETECTORS", "EXACT", "PAIRS", "PASSAGES", "QUERIES", "SHORT", "UNITS", "OverlapSettings"]
 
 PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
+EXACT, SHORT = "exact", "short"
 UNITS = (PASSAGES, QUERIES, PAIRS)
 # each with the module here and its function (``detectors``), in the order of tables
 DETECTORS = {
@@ -76,3 +77,9 @@ class OverlapSettings:
     def short(self) -> int:
         """The words of a run for test texts shorter than ``n`` words."""
         return min(self.n, self.short_n)
+
+    @property
+    def together(self) -> list[int]:
+        """The places of the detectors that are counted together as any: without short, whose pairs are mere candidates, unless it is alone."""
+        found = [place for place, name in enumerate(self.detectors) if name != SHORT]
+        return found or list(range(len(self.detectors)))

@@ -8,7 +8,7 @@ __all__ = ["ALL_SETS", "ANY", "OVERLAP", "OverlapFigures"]
 
 OVERLAP = "overlap of "  # before the unit
 ALL_SETS = "all training sets"  # the system of a result over all of them
-ANY = "any"  # of a result over all detectors
+ANY = "any"  # of a result over all detectors but the one for short texts
 
 
 class OverlapFigures(Figures, frozen=True, kw_only=True):
