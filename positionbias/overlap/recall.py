@@ -60,7 +60,7 @@ def planted_recall(
     if not planted:
         return
     found = {name: _found(planted, of_set.start, search) for name, search in searches.items()}
-    found[ANY] = np.any(list(found.values()), axis=0)
+    found[ANY] = np.any([found[name] for name in settings.counted(ANY)], axis=0)
     words = tests.words.counts[of_set][[one.test for one in planted]]
     for name, hits in found.items():
         least, below = settings.words_of(name)
@@ -82,14 +82,14 @@ def _found(planted: list[Duplicate], first: int, search: Search) -> np.ndarray:
 
 
 def true_recall(
-    found: Iterable[Pair], truth: Iterable[Pair], detectors: Sequence[str], *, test_set: str, unit: str
+    found: Iterable[Pair], truth: Iterable[Pair], settings: OverlapSettings, *, test_set: str, unit: str
 ) -> Iterator[Result]:
     """Yield what each detector, and any of them, finds of the pairs that are true, by their label."""
     true = {(pair.train_id, pair.test_id): pair.label for pair in truth if not pair.label or pair.label.leaks}
-    by = {(pair.train_id, pair.test_id): {*pair.found_by, ANY} for pair in found}
+    by = {(pair.train_id, pair.test_id): set(pair.found_by) for pair in found}
     kinds, tests = [label.name if label else "" for label in true.values()], [test for _, test in true]
-    for name in (*detectors, ANY):
-        hits = np.array([name in by.get(ids, ()) for ids in true])
+    for name in (*settings.detectors, ANY):
+        hits = np.array([not settings.counted(name).isdisjoint(by.get(ids, ())) for ids in true])
         yield _result(TRUE_RECALL, kinds, tests, hits, name, test_set, unit, None)
 
 

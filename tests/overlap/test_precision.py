@@ -11,6 +11,7 @@ from positionbias.leakage.labels import DIFFERENT, UNTYPED, Label
 from positionbias.leakage.pairs import Pair
 from positionbias.leakage.sample import SampleSettings, stratified_sample
 from positionbias.overlap.precision import KnownPairs, Precision, Sheet
+from positionbias.overlap.settings import OverlapSettings
 from positionbias.results.overlap import ALL_SETS, ANY
 
 LEAK, NONE = Label(UNTYPED), Label(DIFFERENT)
@@ -25,7 +26,7 @@ def sheet(*rows: tuple[Pair, float, Label | None]) -> Sheet:
 
 
 def measured(found: list[Pair], sheets: list[Sheet], detector: str = "ngram", source: str = ALL_SETS) -> Precision:
-    return KnownPairs(found).precision(detector, source, sheets)
+    return KnownPairs(found).precision(OverlapSettings().counted(detector), source, sheets)
 
 
 FOUND = [pair(f"d{number}", f"q{number}", "ngram") for number in range(10)]
@@ -73,6 +74,14 @@ def test_a_sheet_of_all_pairs_stands_for_each_detector() -> None:
     assert measured(found, [of_exact], "exact").value == 0.5
     assert measured(found, [of_exact], "ngram").value is None
     assert measured(found, [of_exact], ANY).value is None
+
+
+def test_any_is_without_short_unless_it_is_alone() -> None:
+    found = [pair("d1", "q1", "near"), pair("d2", "q2", "short"), pair("d3", "q3", "short", "near"), pair("d4", "q4", "near")]
+    filled = sheet(*((one, 1, NONE if one.found_by == ("short",) else LEAK) for one in found))
+    assert measured(found, [filled], ANY).value == 1.0
+    assert measured(found, [filled], "short").value == 0.5
+    assert OverlapSettings(detectors=("short",)).counted(ANY) == {"short"}
 
 
 def test_a_training_set_has_the_precision_of_its_own_rows() -> None:
