@@ -47,7 +47,7 @@ from positionbias.ops.leakage import CountedPairs, SearchedTexts
 from positionbias.ops.query_encoder import Encoder
 from positionbias.ops.retrieval import ByVectors
 from positionbias.ops.training import Teacher
-from positionbias.overlap.settings import OverlapSettings
+from positionbias.overlap.settings import EvidenceSettings, OverlapSettings
 from positionbias.papers.contamination.settings import ContaminationSettings, Distillation
 from positionbias.papers.leakage.settings import LeakageSettings
 from positionbias.papers.pooling.settings import PoolingSettings
@@ -104,6 +104,7 @@ __all__ = [
     "Encoder",
     "EncoderSettings",
     "Engine",
+    "EvidenceSettings",
     "FindSettings",
     "Fusing",
     "HistogramOptions",

@@ -40,7 +40,7 @@ __all__ = [
 PAIRS = "pairs.jsonl"  # in a folder written by ``find``
 SEMANTIC, LEXICAL = "semantic", "lexical"  # the detectors of a pair
 # the detectors of overlap: shares of one text's runs of words that the other has, and of common words
-OVERLAP_DETECTORS = ("exact", "ngram", "short", "minhash", "meaning")
+OVERLAP_DETECTORS = ("exact", "ngram", "near", "short", "meaning")
 OVERLAP_SCORES = ("of_test", "of_train", "jaccard_words")
 SCORES = ("cosine", "jaccard", "containment", *OVERLAP_SCORES)
 _NARRATIVE = "narrative"

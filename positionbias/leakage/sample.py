@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.seeds import key64
 from positionbias.core.settings import check_settings, seed_setting, setting
-from positionbias.leakage.pairs import SCORES, Pair, best_by_pair
+from positionbias.leakage.pairs import LEXICAL, OVERLAP_DETECTORS, SCORES, SEMANTIC, Pair, best_by_pair
 from positionbias.results.leakage_pairs import SAMPLE, SampleFigures
 from positionbias.results.result import Result
 
@@ -35,6 +35,9 @@ class SampleSettings:
     strata: int = setting(10, "Parts of equal width, from --above to 1.", least=1)
     score: str = setting("cosine", "Score of similarity.", choices=SCORES)
     seed: int = seed_setting()
+    found_by: str | None = setting(
+        None, "Draw of the pairs that this detector found.", choices=(SEMANTIC, LEXICAL, *OVERLAP_DETECTORS), absent="any"
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -60,6 +63,8 @@ def stratified_sample(pairs: Iterable[Pair], settings: SampleSettings) -> tuple[
     Raises:
         InputError: a pair without the score, or none at or above ``above``.
     """
+    if settings.found_by is not None:
+        pairs = (pair for pair in pairs if settings.found_by in pair.found_by)
     found = best_by_pair(pairs, settings.score)
     key = {pair.ids: (key64(settings.seed, PURPOSE, *pair.ids.named), pair.ids) for pair in found}
     width = (1 - settings.above) / settings.strata

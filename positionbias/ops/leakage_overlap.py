@@ -7,21 +7,26 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
+from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import output_place, pasted
+from positionbias.core.operation import Out, Overwrite, operation, settings_parameters
+from positionbias.core.places import input_place, output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.screen import wrapped
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Setting, refuse_idle
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs
-from positionbias.overlap.settings import OverlapSettings
+from positionbias.ops.query_encoder import Encoder, OpenedEncoder, Semantic
+from positionbias.overlap.settings import MEANING, EvidenceSettings, OverlapSettings
 
 if TYPE_CHECKING:
     from positionbias.overlap.text import Example
     from positionbias.results.result import Result
 
 __all__ = ["OverlapFound", "overlap_leakage"]
+
+# options of the detector of meaning alone
+_OF_MEANING = ("--threshold", "--encode", *(one.of.flag(one.name) for one in settings_parameters(Encoder, "")))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,6 +50,8 @@ def overlap_leakage(
         Setting("A test set; may be given again.", flags=("--test",), metavar="[NAME=]TEST[:SPLIT]", place="read"),
     ] = (),
     settings: OverlapSettings = OverlapSettings(),
+    encoder: Encoder = Encoder(),
+    evidence: EvidenceSettings = EvidenceSettings(),
     examples: Annotated[int, Setting("Pairs to print of each test set and unit, with their texts.", least=0)] = 0,
     engine: Engine = Engine(),
     out: Out,
@@ -52,29 +59,32 @@ def overlap_leakage(
 ) -> OverlapFound:
     """Find passages, queries and pairs of test sets in training sets.
 
-    Texts are compared without case and punctuation: the same words (exact), shared runs of 13 words (ngram), and shared runs of 5 words for
-    shorter test texts. In a test set with judgements its relevant passages are compared, in a training set those that judgements name. A passage
+    Texts are compared without case and punctuation: the same words (exact), shared runs of 13 words (ngram), most runs of 3 words (near), and
+    shared runs of 5 words for shorter test texts; on request also by an encoder (meaning). How many of the pairs are right, only a labelled
+    sample says (``labelled``); how many copies of each kind are found, ``recall``. In a test set with judgements its relevant passages are compared, in a training set those that judgements name. A passage
     in a corpus that both sides share is not its own copy, and is counted apart.
 
-        posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --out overlap
+        posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --recall 200 --out overlap
+        posbias leakage sample overlap/pairs/msmarco.dl19.queries.jsonl --found-by near --score jaccard_words --above 0 --out sheet.tsv
 
     Returns:
         The share of test queries that are found, by test set, unit, detector and training set. The pairs stand in ``out``, a file
         pairs/TEST.UNIT.jsonl each.
 
     Raises:
-        SettingError: no test set, or two sets of a side with one name.
-        InputError: texts that cannot be read.
+        SettingError: no test set, two sets of a side with one name, or no threshold for an encoder whose cosines nobody has labelled.
+        InputError: texts that cannot be read, or a sheet of other pairs.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Example:
         >>> import positionbias as pb
         >>> print(pb.overlap_leakage(["planted:train"], tests=["planted:test"], out="overlap"))
         0 of 18 queries of planted.test (0.0%) have a relevant passage in planted.train.
-        0 of 18 queries of planted.test (0.0%) are in planted.train. Candidates by short runs of words: 4,
-        precision unknown.
+        6 of 18 queries of planted.test (33.3%) are in planted.train: 6 near. Precision unknown. Candidates
+        by short runs of words: 4, precision unknown.
         ...
     """
+    from positionbias.leakage.pairs import pairs_file
     from positionbias.overlap.find import find_overlap
     from positionbias.overlap.lines import FOLDER
     from positionbias.overlap.sources import text_set
@@ -84,6 +94,9 @@ def overlap_leakage(
         found = "no training set" if tests else "no --test" if training else "neither"
         raise SettingError(f"leakage overlap: wanted training sets and --test; found {found}; give both")
     refuse_outputs(out, overwrite=overwrite)
+    semantic = _semantic(encoder, settings)
+    if semantic:
+        settings = replace(settings, threshold=semantic.threshold)
     place = output_place(out)
     train, test = ([text_set(one, settings, test=side is tests) for one in side] for side in (training, tests))
     named = [*(("training set", one) for one in train), *(("test set", one) for one in test)]
@@ -92,12 +105,18 @@ def overlap_leakage(
         return OverlapFound(
             results,
             command="leakage overlap",
-            settings=asdict(settings),
-            read=[Read(f"{role} {one.name}", one.place, one.checksum) for role, one in named],
+            settings={**asdict(settings), "recall": evidence.recall, "encoder": semantic.model.name if semantic else None},
+            read=[
+                *(Read(f"{role} {one.name}", one.place, one.checksum) for role, one in named),
+                *([semantic.read()] if semantic else []),
+                *(Read.file("labelled pairs", input_place(one)) for one in evidence.labelled),
+                *([Read.file("true pairs", pairs_file(input_place(evidence.truth)))] if evidence.truth else []),
+            ],
             name=f"Overlap with {', '.join(one.name for one in test)}",
-            packages=("numpy", "pyarrow"),
+            packages=("numpy", "pyarrow", *(("torch", "transformers") if semantic else ())),
             host=engine.host,
-            remarks=remarks,
+            seed=evidence.seed if evidence.recall or semantic else None,
+            remarks=[*remarks, *([f"By meaning: {semantic.rests_on}."] if semantic else [])],
         )
 
     with engine.open() as map_shards:
@@ -107,8 +126,25 @@ def overlap_leakage(
             test,
             settings,
             lambda *found: measured(*found).manifest(place),
+            evidence=evidence,
+            encoder=OpenedEncoder.of(encoder, semantic.model) if semantic else None,
             map_shards=map_shards,
             overwrite=overwrite,
         )
     hint(f"pairs written to {pasted(place / FOLDER)}")
     return replace(measured(results, remarks), examples=surest(place, results, examples) if examples else ())
+
+
+def _semantic(encoder: Encoder, settings: OverlapSettings) -> Semantic | None:
+    """Return the encoder and its threshold, where meaning is looked at.
+
+    Raises:
+        DependencyError: the extra ``models`` is not installed.
+        InputError, SettingError: as ``Encoder.semantic``.
+    """
+    if MEANING not in settings.detectors:
+        found = f"--detector {' and '.join(settings.detectors)}"
+        refuse_idle(_OF_MEANING, wanted="--detector meaning, which it is for", found=found)
+        return None
+    with models_extra("--detector meaning", "leave it out"):
+        return encoder.semantic(settings.threshold)

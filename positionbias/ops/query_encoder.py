@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from positionbias.core.errors import bad_input
 from positionbias.core.places import model_place, pasted
 from positionbias.core.progress import say
 from positionbias.core.settings import Panel, check_settings, declared_setting, setting, settings_of
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from positionbias.leakage.kept_vectors import KeptVectors
     from positionbias.models.checkpoint import Checkpoint
 
-__all__ = ["ENCODER", "Encoder", "Semantic", "say_kept"]
+__all__ = ["ENCODER", "Encoder", "OpenedEncoder", "Semantic", "say_kept"]
 
 ENCODER = "sentence-transformers/paraphrase-MiniLM-L6-v2"  # the paper's
 _CONFIG = settings_of(RankingConfig)
@@ -92,6 +93,46 @@ class Semantic:
     def read(self) -> Read:
         """Return the model as an input."""
         return Read("encoder", self.model.path, self.model.manifest.checksum)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedEncoder:
+    """How another process opens the encoder of this one, which must be the same: calling it returns what makes vectors.
+
+    It computes on as many threads as this process, where their number changes last bits.
+    """
+
+    encoder: Encoder
+    checksum: str
+    device: str
+    threads: int | None
+
+    @classmethod
+    def of(cls, encoder: Encoder, model: Checkpoint) -> OpenedEncoder:
+        """Return how to open ``encoder``, which is ``model`` here."""
+        config = RankingConfig(encoder.batch_tokens, encoder.precision)
+        return cls(encoder, model.manifest.checksum, model.model.device.type, config.fixed_threads(model.model))
+
+    def __call__(self) -> KeptVectors:
+        """Return what makes vectors, and keeps them.
+
+        Raises:
+            InputError: another model, or another kind of device.
+        """
+        if self.threads is not None:
+            import torch
+
+            torch.set_num_threads(self.threads)
+        checkpoint, vectors = self.encoder.open()
+        found = checkpoint.manifest.checksum, checkpoint.model.device.type
+        if found != (self.checksum, self.device):
+            raise bad_input(
+                checkpoint.path,
+                wanted=f"the model {self.checksum[:12]} on {self.device}, as in the command's own process",
+                found=f"{found[0][:12]} on {found[1]} in a worker process",
+                do="do not change it while it is used, and give --device",
+            )
+        return vectors
 
 
 def say_kept(vectors: KeptVectors) -> None:

@@ -35,8 +35,8 @@ class Items:
         """Return how many items are a detector's to look at, and how many of them have too few words for it; of pairs all are."""
         if self.unit == PAIRS:
             return len(self.words), 0
-        own = self.words[self.words < settings.n] if detector == "short" else self.words
-        least = {"ngram": settings.n, "short": settings.short}.get(detector, 1)
+        least, below = settings.words_of(detector)
+        own = self.words[self.words < below]
         return len(own), int((own < least).sum())
 
 

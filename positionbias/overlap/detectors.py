@@ -1,6 +1,6 @@
 """Detectors: functions that prepare the test texts, and return a search of training texts for them.
 
-A detector is a module with a function ``make(tests, settings) -> Search`` and a line in ``settings.DETECTORS``. ``make`` is called once in each
+A detector is a module with a function ``make(tests, settings) -> Search`` and a line in ``settings.DETECTORS``; that of meaning takes an encoder too. ``make`` is called once in each
 process, and ``search(batch)`` for every batch of training texts; what they return depends on nothing else.
 """
 
@@ -13,10 +13,10 @@ from importlib import import_module
 
 import numpy as np
 
-from positionbias.overlap.settings import DETECTORS, OverlapSettings
+from positionbias.overlap.settings import DETECTORS, MEANING, OverlapSettings
 from positionbias.overlap.shingles import Words, hash_words
 
-__all__ = ["SCORES", "Hits", "Maker", "Search", "Texts", "searches"]
+__all__ = ["SCORES", "Encode", "Hits", "Maker", "Search", "Texts", "searches"]
 
 SCORES = ("of_test", "of_train", "jaccard_words", "cosine")  # in this order the scores of a pair decide
 
@@ -54,13 +54,14 @@ class Hits:
 
 Search = Callable[[Texts], Hits]
 Maker = Callable[[Texts, OverlapSettings], Search]
+Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
 
 
-def searches(tests: Texts, settings: OverlapSettings) -> dict[str, Search]:
-    """Return the search of each detector, by name."""
+def searches(tests: Texts, settings: OverlapSettings, encode: Encode | None = None) -> dict[str, Search]:
+    """Return the search of each detector, by name; ``encode`` is for meaning."""
     found = {}
     for name in settings.detectors:
         module, function = DETECTORS[name]
-        make: Maker = getattr(import_module(f"positionbias.overlap.{module}"), function)
-        found[name] = make(tests, settings)
+        make = getattr(import_module(f"positionbias.overlap.{module}"), function)
+        found[name] = make(tests, settings, encode) if name == MEANING else make(tests, settings)
     return found

@@ -14,13 +14,16 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest
 from positionbias.core.progress import track
 from positionbias.core.shard_work import MapShards, resumable_folder
+from positionbias.leakage.pairs import Pair, read_pairs
 from positionbias.overlap.counts import Items, Pairs, overlap_results, summed
 from positionbias.overlap.detectors import Texts
 from positionbias.overlap.found import Found, merged
 from positionbias.overlap.joined import joined
 from positionbias.overlap.lines import FOLDER, file_of, joined_records, records, write_records
-from positionbias.overlap.search import BlockFacts, Part, TestSide, search_blocks, write_tests
-from positionbias.overlap.settings import PAIRS, PASSAGES, QUERIES, OverlapSettings
+from positionbias.overlap.precision import read_sheets, read_truth, with_precision
+from positionbias.overlap.recall import candidate_recall, planted_recall, true_recall
+from positionbias.overlap.search import BlockFacts, OpenEncoder, Part, TestSide, search_blocks, write_tests
+from positionbias.overlap.settings import CANDIDATES, PAIRS, PASSAGES, QUERIES, EvidenceSettings, OverlapSettings
 from positionbias.overlap.sources import TextSet
 from positionbias.results.overlap import ANY
 from positionbias.results.result import Result, write_results
@@ -28,6 +31,7 @@ from positionbias.results.result import Result, write_results
 __all__ = ["find_overlap"]
 
 _WORK = ".work"
+_NO_EVIDENCE = EvidenceSettings()
 
 
 def find_overlap(
@@ -37,10 +41,14 @@ def find_overlap(
     settings: OverlapSettings,
     manifest: Callable[[Sequence[Result], Sequence[str]], Manifest],
     *,
+    evidence: EvidenceSettings = _NO_EVIDENCE,
+    encoder: OpenEncoder | None = None,
     map_shards: MapShards = map,
     overwrite: bool = False,
 ) -> tuple[list[Result], list[str]]:
     """Compare every training text with every test text, unit by unit, and write ``out``; return the results and remarks on them.
+
+    ``encoder`` is for the detector of meaning.
 
     Memory: the test texts with their shingles in each process, a block of training texts, and the pairs found.
 
@@ -56,13 +64,16 @@ def find_overlap(
         "command": "leakage overlap",
         "settings": asdict(settings),
         "sets": [[one.name, one.checksum] for one in (*training, *tests)],
+        "encoder": encoder.checksum if encoder else None,
     }
+    sheets, truth = read_sheets(evidence.labelled), read_truth(evidence.truth)
     with resumable_folder(out, job, overwrite=overwrite) as folder:
         (folder / FOLDER).mkdir(exist_ok=True)
         work = folder / _WORK
         work.mkdir(exist_ok=True)
-        found = _Overlap(folder, work, training, tests, settings, map_shards)
-        results = found.measured()
+        found = _Overlap(folder, work, training, tests, settings, evidence, encoder, map_shards)
+        results = with_precision(found.measured(), folder, sheets)
+        results += found.true_recall(truth)
         remove(work)
         write_results(folder, results, manifest(results, found.remarks))
     return results, found.remarks
@@ -87,10 +98,12 @@ class _Overlap:
         training: Sequence[TextSet],
         tests: Sequence[TextSet],
         settings: OverlapSettings,
+        evidence: EvidenceSettings,
+        encoder: OpenEncoder | None,
         map_shards: MapShards,
     ) -> None:
         self.folder, self.work, self.training, self.tests = folder, work, training, tests
-        self.settings, self.map_shards = settings, map_shards
+        self.settings, self.evidence, self.encoder, self.map_shards = settings, evidence, encoder, map_shards
         self.sources = [one.name for one in training]
         self.remarks: list[str] = []
 
@@ -105,6 +118,9 @@ class _Overlap:
                     results += self._of_unit(unit, number, found)
             if both:
                 results += self._of_pairs(number, units[QUERIES], units[PASSAGES])
+        for unit, found in units.items():
+            results += self._known_recall(unit, found)
+            results += self._candidate_recall(unit, found)
         if not results:
             place = self.tests[0].place
             raise bad_input(place, wanted="test texts to compare", found="none", do="give another --test, or --unit")
@@ -112,7 +128,7 @@ class _Overlap:
 
     def _searched(self, unit: str) -> _Unit:
         """Search all training sets for the test texts of a unit."""
-        side = write_tests(self.work / f"{unit}.arrow", self.tests, unit, self.settings)
+        side = write_tests(self.work / f"{unit}.arrow", self.tests, unit, self.settings, self.encoder)
         folder, asked = self.work / unit, sha256_file(Path(side.path))  # the order of test texts is in no checksum
         sources: list[int] = []  # of each block that was handed out
 
@@ -130,6 +146,37 @@ class _Overlap:
                 self.remarks.append(f"{name}: {left_out:,} rows without usable {unit} were left out.")
         found = merged(paths, sources, len(self.settings.detectors), self.settings.kept)
         return _Unit(side, side.texts(), found, facts, sources)
+
+    def true_recall(self, truth: Sequence[Pair]) -> Iterator[Result]:
+        """Measure what was found of known pairs of queries."""
+        for test in self.tests if truth and QUERIES in self.settings.units else []:
+            pairs = read_pairs(self.folder / file_of(test.name, QUERIES))
+            yield from true_recall(pairs, truth, self.settings.detectors, test_set=test.name, unit=QUERIES)
+
+    def _known_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
+        """Measure what the detectors find of planted duplicates, where it is asked."""
+        if not self.evidence.recall:
+            return
+        tests, searches = of.side()
+        for test, low, high in zip(self.tests, of.side.starts, of.side.starts[1:], strict=False):
+            drawn = {"number": self.evidence.recall, "seed": self.evidence.seed}
+            yield from planted_recall(tests, slice(low, high), searches, self.settings, test_set=test.name, unit=unit, **drawn)
+
+    def _candidate_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
+        """Measure what the candidates of the detector of meaning miss, where it looks at candidates alone."""
+        if self.encoder is None or self.settings.encode != CANDIDATES or not len(of.tests):
+            return
+        training = (batch for one in self.training for block in one.blocks(unit) for batch in block.batches())
+        yield candidate_recall(
+            of.tests,
+            training,
+            sum(one.texts for one in of.facts),
+            self.settings,
+            self.encoder(),
+            test_set=", ".join(one.name for one in self.tests),
+            unit=unit,
+            seed=self.evidence.seed,
+        )
 
     def _same_corpus(self, unit: str, training: TextSet) -> tuple[bool, ...]:
         return tuple(unit == PASSAGES and training.corpus != "" and training.corpus == test.corpus for test in self.tests)
@@ -177,10 +224,11 @@ class _Overlap:
         most = max((int(np.unique(groups[own], return_counts=True)[1].max(initial=0)) for own in by), default=0)
         if most >= settings.kept:
             self.remarks.append(f"{name}: of some {items.unit} only the best {settings.kept:,} pairs were kept (--kept-pairs).")
-        few = int((items.words < settings.short).sum())
-        if few and items.unit == QUERIES and "short" in settings.detectors:
+        least = min((settings.words_of(detector)[0] for detector in settings.detectors if detector != "exact"), default=0)
+        few = int((items.words < least).sum())
+        if few and items.unit == QUERIES:
             self.remarks.append(
-                f"{name}: {few:,} queries have fewer than {settings.short} words, so only equal ones are found; "
+                f"{name}: {few:,} queries have fewer than {least} words, so only equal ones are found; "
                 "posbias leakage find compares their words."
             )
 

@@ -17,9 +17,10 @@ from positionbias.overlap.settings import OverlapSettings
 from positionbias.overlap.shingles import runs, shingle_hashes, text_hashes
 from positionbias.overlap.table import ShingleTable, least_shared
 
-__all__ = ["exact", "ngram", "short"]
+__all__ = ["AT_ONCE", "ShingleSearch", "exact", "ngram", "parts", "short"]
 
-_AT_ONCE = 1 << 22  # lookups of shared shingles
+_APART = np.uint64(0x9E3779B97F4A7C15)  # so that equal shingles of different texts differ
+AT_ONCE = 1 << 22  # lookups of shared shingles
 
 
 def exact(tests: Texts, settings: OverlapSettings) -> Search:
@@ -78,15 +79,19 @@ class ShingleSearch:
         sizes = _distinct(hashes, texts, met)
         known = np.unique(number * len(table) + rows)
         train, rows = np.divmod(known, len(table))  # by training text: its known shingles, each once
-        found = [self._counted(part, train, rows, len(met)) for part in self._candidates(train, rows, sizes)]
+        found = [self._counted(part, train, rows, len(met)) for part in self.candidates(train, rows, sizes)]
         if not found:
             return Hits.none()
         own, test, shared = (np.concatenate(part) for part in zip(*found, strict=True))
-        of_test, of_train = shared / table.sizes[test], shared / sizes[own]
-        kept = np.maximum(of_test, of_train) >= table.containment
-        return Hits(met[own[kept]], test[kept], {"of_test": of_test[kept], "of_train": of_train[kept]})
+        scores = self.scores(shared, sizes[own], table.sizes[test])
+        kept = np.max(list(scores.values()), axis=0) >= table.containment
+        return Hits(met[own[kept]], test[kept], {name: score[kept] for name, score in scores.items()})
 
-    def _candidates(self, train: np.ndarray, rows: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
+    def scores(self, shared: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the scores of pairs that share ``shared`` of ``train`` and ``test`` shingles; a pair is found if one reaches ``containment``."""
+        return {"of_test": shared / test, "of_train": shared / train}
+
+    def candidates(self, train: np.ndarray, rows: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
         """Yield candidates as ``training text * tests + test text``, sorted, each once, in parts that fit memory."""
         table, tests = self.table, len(self.table.sizes)
         counts = np.bincount(train, minlength=len(sizes))
@@ -97,7 +102,7 @@ class ShingleSearch:
         first[order] = runs(counts) < needed[train]
         rare = np.diff(table.rare.starts)
         cost = np.bincount(train, rare[rows] + first * table.rarity[rows], len(sizes)) * np.maximum(counts, 1)
-        for low, high in _parts(cost, _AT_ONCE):
+        for low, high in parts(cost, AT_ONCE):
             part = slice(*np.searchsorted(train, (low, high)))
             found = []
             for postings, wanted in ((table.rare, slice(None)), (table.holders, first[part])):
@@ -114,7 +119,7 @@ class ShingleSearch:
         starts = np.searchsorted(train, np.arange(count + 1))
         lengths = (starts[1:] - starts[:-1])[own]
         shared = np.zeros(len(own), np.int64)
-        for low, high in _parts(lengths, _AT_ONCE):
+        for low, high in parts(lengths, AT_ONCE):
             of = np.repeat(np.arange(low, high), lengths[low:high])
             asked = rows[starts[own[of]] + runs(lengths[low:high])]
             shared[low:high] = np.bincount(of - low, self.table.holds(test[of], asked), high - low)
@@ -126,12 +131,12 @@ def _distinct(hashes: np.ndarray, texts: np.ndarray, wanted: np.ndarray) -> np.n
     first, last = (np.searchsorted(texts, wanted, side) for side in ("left", "right"))
     own = np.repeat(np.arange(len(wanted)), last - first)
     taken = hashes[np.repeat(first, last - first) + runs(last - first)]
-    order = np.lexsort((taken, own))
+    order = np.argsort(taken + own.astype(np.uint64) * _APART)  # equal ones of a text stand together, in no other order
     again = (taken[order][1:] == taken[order][:-1]) & (own[order][1:] == own[order][:-1])
     return np.bincount(own, minlength=len(wanted)) - np.bincount(own[order][1:][again], minlength=len(wanted))
 
 
-def _parts(costs: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
+def parts(costs: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of items that cost at most ``most`` together; an item that alone costs more is a range."""
     total, low = np.cumsum(costs), 0
     while low < len(costs):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,15 +18,26 @@ import pyarrow.ipc as ipc
 from positionbias.core.errors import bad_input
 from positionbias.core.per_process import PerProcess
 from positionbias.core.shard_work import MapShards, make_shards
-from positionbias.overlap.detectors import SCORES, Hits, Search, Texts, searches
+from positionbias.overlap.detectors import SCORES, Encode, Hits, Search, Texts, searches
 from positionbias.overlap.found import HITS, best_rows
 from positionbias.overlap.settings import OverlapSettings
 from positionbias.overlap.sources import TextBlock, TextSet
 from positionbias.results.overlap import ANY
 
-__all__ = ["BlockFacts", "Part", "TestSide", "search_blocks", "write_tests"]
+__all__ = ["BlockFacts", "OpenEncoder", "Part", "TestSide", "search_blocks", "write_tests"]
 
 _TESTS = pa.schema([("id", pa.string()), ("text", pa.string())])
+
+
+class OpenEncoder(Protocol):
+    """Opens the encoder in a process; hashable and picklable, with the checksum of the model."""
+
+    @property
+    def checksum(self) -> str:
+        """The checksum of the model."""
+
+    def __call__(self) -> Encode:
+        """Return what makes vectors of texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +47,7 @@ class TestSide:
     path: str
     settings: OverlapSettings
     starts: tuple[int, ...]
+    encoder: OpenEncoder | None = None
 
     __test__ = False  # no class of tests, whatever its name says
 
@@ -47,10 +60,12 @@ class TestSide:
     def __call__(self) -> tuple[Texts, Mapping[str, Search]]:
         """Return the texts, and the search of each detector for them."""
         texts = self.texts()
-        return texts, searches(texts, self.settings)
+        return texts, searches(texts, self.settings, self.encoder() if self.encoder else None)
 
 
-def write_tests(path: Path, tests: Sequence[TextSet], unit: str, settings: OverlapSettings) -> TestSide:
+def write_tests(
+    path: Path, tests: Sequence[TextSet], unit: str, settings: OverlapSettings, encoder: OpenEncoder | None = None
+) -> TestSide:
     """Write the texts of a unit of all test sets, each id of a set once.
 
     Raises:
@@ -71,7 +86,7 @@ def write_tests(path: Path, tests: Sequence[TextSet], unit: str, settings: Overl
                             raise bad_input(one.place, wanted="one text an id", found=found, do="give texts ids of their own")
                     file.write_batch(pa.record_batch([pa.array(list(new)), pa.array(list(new.values()))], schema=_TESTS))
             starts.append(starts[-1] + len(seen))
-    return TestSide(str(path.absolute()), settings, tuple(starts))
+    return TestSide(str(path.absolute()), settings, tuple(starts), encoder)
 
 
 @dataclass(frozen=True, slots=True)

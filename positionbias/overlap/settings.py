@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from positionbias.core.settings import Panel, check_once, check_settings, setting
+from positionbias.core.places import Place
+from positionbias.core.settings import Panel, check_once, check_settings, seed_setting, setting
 
-__all__ = ["DETECTORS", "EXACT", "PAIRS", "PASSAGES", "QUERIES", "SHORT", "UNITS", "OverlapSettings"]
+__all__ = [
+    "ALL",
+    "CANDIDATES",
+    "DETECTORS",
+    "EXACT",
+    "MEANING",
+    "PAIRS",
+    "PASSAGES",
+    "QUERIES",
+    "SHORT",
+    "UNITS",
+    "EvidenceSettings",
+    "OverlapSettings",
+]
 
 PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
 EXACT, SHORT = "exact", "short"
@@ -16,8 +31,12 @@ UNITS = (PASSAGES, QUERIES, PAIRS)
 DETECTORS = {
     "exact": ("scan", "exact"),
     "ngram": ("scan", "ngram"),
+    "near": ("near", "near"),
     "short": ("scan", "short"),
+    "meaning": ("meaning", "meaning"),
 }
+MEANING = "meaning"  # the detector that needs an encoder
+ALL, CANDIDATES = "all", "candidates"  # training texts to encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +56,9 @@ class OverlapSettings:
         choices=UNITS,
     )
     detectors: Sequence[str] = setting(
-        ("exact", "ngram", "short"),
-        "What looks for copies: exact (the same words), ngram (shared runs of words), short (shorter runs, for test texts with too few words for "
-        "ngram). May be given again.",
+        ("exact", "ngram", "near", "short"),
+        "What looks for copies: exact (the same words), ngram (shared runs of words), near (most short runs in common), short (shared shorter runs, for "
+        "test texts with too few words for ngram), meaning (an encoder). May be given again.",
         flags=("--detector",),
         choices=DETECTORS,
     )
@@ -59,6 +78,33 @@ class OverlapSettings:
         least=1,
         panel=Panel.ADVANCED,
     )
+    near_n: int = setting(
+        3, "Words of a run for --detector near.", flags=("--near-ngram",), least=1, most=1_000, panel=Panel.ADVANCED
+    )
+    jaccard: float = setting(
+        0.5,
+        "Lowest Jaccard coefficient of near-duplicates: runs of words that both texts have, of all that one has.",
+        flags=("--near-jaccard",),
+        above=0,
+        most=1,
+        wanted="a share above 0, to 1",
+        panel=Panel.ADVANCED,
+    )
+    threshold: float | None = setting(
+        None,
+        "Lowest cosine of a pair for --detector meaning.",
+        least=-1,
+        most=1,
+        wanted="a cosine from -1 to 1",
+        absent="the encoder's own, if people labelled its cosines",
+        metavar="SCORE",
+    )
+    encode: str = setting(
+        ALL,
+        "Training texts to encode: all, or those that share some words with a test text; what these miss is measured.",
+        choices=(ALL, CANDIDATES),
+        panel=Panel.ADVANCED,
+    )
     all_passages: bool = setting(False, "Compare all passages of collections, not only those that judgements name.")
     relevant_from: int = setting(1, "Lowest grade of a relevant passage in test judgements.", least=1, metavar="GRADE")
     kept: int = setting(
@@ -73,6 +119,11 @@ class OverlapSettings:
         check_settings(self)
         check_once({"--unit": self.units, "--detector": self.detectors})
 
+    def words_of(self, detector: str) -> tuple[int, int]:
+        """Return the fewest words of a test text that a detector can find, and the words from which on it is not the detector's to find."""
+        least = {"ngram": self.n, "near": self.near_n, "short": self.short}.get(detector, 1)
+        return least, self.n if detector == "short" else sys.maxsize
+
     @property
     def short(self) -> int:
         """The words of a run for test texts shorter than ``n`` words."""
@@ -83,3 +134,33 @@ class OverlapSettings:
         """The places of the detectors that are counted together as any: without short, whose pairs are mere candidates, unless it is alone."""
         found = [place for place, name in enumerate(self.detectors) if name != SHORT]
         return found or list(range(len(self.detectors)))
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSettings:
+    """How good the detectors are: labelled pairs, for their precision, and test texts to plant duplicates of, for their recall.
+
+    Raises:
+        SettingError: a number below 0.
+    """
+
+    labelled: Sequence[Place] = setting(
+        (),
+        "A filled sheet of posbias leakage sample, which gives the precision of the detectors; may be given again.",
+        metavar="SHEET",
+        place="read",
+    )
+    recall: int = setting(
+        0, "Plant duplicates of N test texts of each unit, and say how many of each kind are found.", least=0, metavar="N"
+    )
+    truth: Place | None = setting(
+        None,
+        "The true pairs, where they are known, as of a planted collection: says how many of them were found.",
+        metavar="DIR|FILE",
+        place="read",
+        panel=Panel.ADVANCED,
+    )
+    seed: int = seed_setting()
+
+    def __post_init__(self) -> None:
+        check_settings(self)

@@ -39,11 +39,11 @@ class ShingleTable:
     """The distinct shingles of test texts of ``n`` words a run; ``tests`` are the texts that have some.
 
     ``keys (k,)`` uint64 are sorted; ``holders`` lists the texts of each key and ``rare`` those for which it is among their rarest shingles:
-    so many that a text with ``containment`` of all must have one of them (the prefix filter of Chaudhuri, Ganti, Kaushik 2006). Rarity is the
-    number of test texts, then the key.
+    so many that a text with ``containment`` of all must have ``hits`` of them, or all that are needed if fewer (the prefix filter of Chaudhuri,
+    Ganti, Kaushik 2006). Rarity is the number of test texts, then the key.
     """
 
-    def __init__(self, words: Words, n: int, tests: np.ndarray, containment: float) -> None:
+    def __init__(self, words: Words, n: int, tests: np.ndarray, containment: float, hits: int = 1) -> None:
         hashes, texts = shingle_hashes(words, n)
         wanted = np.zeros(len(words.counts), bool)
         wanted[tests] = True
@@ -57,7 +57,9 @@ class ShingleTable:
         self.pairs = pairs  # sorted: text * keys + row
         self.rarity = np.diff(self.holders.starts)
         order = np.lexsort((rows, self.rarity[rows], texts))
-        prefix = self.sizes - least_shared(self.sizes, containment) + 1
+        least = least_shared(self.sizes, containment)
+        self.hits = np.minimum(least, hits)
+        prefix = self.sizes - least + self.hits
         first = runs(self.sizes[self.sizes > 0]) < prefix[texts[order]]
         self.rare = Postings(rows[order][first], texts[order][first], len(self.keys))
         self._sieve = _Sieve(self.keys)

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from positionbias.leakage.pairs import Pair, read_pairs
 from positionbias.overlap.lines import file_of
+from positionbias.overlap.recall_text import candidate_sentences, recall_tables
 from positionbias.overlap.settings import EXACT, SHORT
-from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
-from positionbias.report.table import Column, Table, as_text
+from positionbias.report.cells import count_cell, percent_cell, text_cell
+from positionbias.report.table import Cell, Column, Table, as_text
 from positionbias.results.overlap import ALL_SETS, ANY, OverlapFigures
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
@@ -92,7 +93,8 @@ def overlap_text(results: Sequence[Result], examples: Sequence[Example] = ()) ->
     found = of_type(results, OverlapFigures)
     for name in dict.fromkeys(result.collection for result, _ in found):
         tables += overlap_tables(name, [(result, of) for result, of in found if result.collection == name])
-    return "\n".join([*overlap_verdict(results), "", "\n\n".join(map(as_text, tables))])
+    tables += recall_tables(results)
+    return "\n".join([*overlap_verdict(results), *candidate_sentences(results), "", "\n\n".join(map(as_text, tables))])
 
 
 def overlap_tables(name: str, found: Sequence[tuple[Result, OverlapFigures]]) -> list[Table]:
@@ -120,11 +122,18 @@ def _table(name: str, title: str, by: str, found: Sequence[tuple[str, Result, Ov
             *map(count_cell, (of.leaked, of.items, of.too_short, of.leaked_queries)),
             percent_cell(result.value, result.interval, sign=False),
             count_cell(of.pairs),
-            text_cell("unknown") if of.precision is None else decimal_cell(of.precision, places=2),
+            _precision_cell(of),
         ]
         for named, result, of in found
     ]
     return Table(name, title, columns, rows, list(_notes(found)), stub=2)
+
+
+def _precision_cell(of: OverlapFigures) -> Cell:
+    """Return the estimate with its lower bound."""
+    if of.precision is None or of.precision_low is None:
+        return Cell("unknown" if of.kept else "")
+    return Cell(f"{of.precision:.2f} (≥ {of.precision_low:.2f})", of.precision, low=of.precision_low)
 
 
 def _notes(found: Sequence[tuple[str, Result, OverlapFigures]]) -> Iterator[str]:

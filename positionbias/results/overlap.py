@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from msgspec import Struct
+
 from positionbias.results.figures import Figures
 
-__all__ = ["ALL_SETS", "ANY", "OVERLAP", "OverlapFigures"]
+__all__ = [
+    "ALL_SETS",
+    "ANY",
+    "CANDIDATE_RECALL",
+    "OVERLAP",
+    "RECALL",
+    "TRUE_RECALL",
+    "CandidateFigures",
+    "FoundOfPlanted",
+    "OverlapFigures",
+    "RecallFigures",
+]
 
 OVERLAP = "overlap of "  # before the unit
+CANDIDATE_RECALL = "recall of candidates among "  # before the unit
+TRUE_RECALL = "recall of true pairs of "  # before the unit
+RECALL = "recall of planted "  # before the unit
 ALL_SETS = "all training sets"  # the system of a result over all of them
 ANY = "any"  # of a result over all detectors but the one for short texts
 
@@ -35,3 +53,35 @@ class OverlapFigures(Figures, frozen=True, kw_only=True):
     shared_corpus: int
     precision: float | None = None
     precision_low: float | None = None
+
+
+class FoundOfPlanted(Struct, frozen=True):
+    """Planted duplicates of one kind, those found, and the 95 % interval of their share; None with fewer than two."""
+
+    planted: int
+    found: int
+    low: float | None
+    high: float | None
+
+
+class RecallFigures(Figures, frozen=True, kw_only=True):
+    """What a detector finds of planted duplicates of ``tests`` test texts, by kind, or of known pairs, by their label."""
+
+    MEASURES = (RECALL, TRUE_RECALL)
+
+    unit: str
+    detector: str
+    tests: int
+    kinds: Mapping[str, FoundOfPlanted]
+
+
+class CandidateFigures(Figures, frozen=True, kw_only=True):
+    """Training texts drawn to measure what candidates miss, the candidates among them, all their pairs by meaning, and the candidates' pairs."""
+
+    MEASURES = (CANDIDATE_RECALL,)
+
+    unit: str
+    drawn: int
+    candidates: int
+    pairs: int
+    found: int

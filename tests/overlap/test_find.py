@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,11 @@ def hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+BY_RUNS = OverlapSettings(detectors=("exact", "ngram", "short"))
+
+
 def test_counts_by_hand(hand: Path) -> None:
-    found = pb.overlap_leakage(["train.jsonl"], tests=["bench"], out="out")
+    found = pb.overlap_leakage(["train.jsonl"], tests=["bench"], settings=BY_RUNS, out="out")
     assert ids_in(hand / "out", "bench.test.passages") == [("p1", "copy"), ("p2", "half")]  # "no" is not relevant
     copy, half = pairs_in(hand / "out", "bench.test.passages")
     assert copy["found_by"] == ["exact", "ngram"]
@@ -105,7 +109,7 @@ def test_counts_by_hand(hand: Path) -> None:
 
 
 def test_the_pairs_are_read_by_the_other_commands(hand: Path) -> None:
-    pb.overlap_leakage(["train.jsonl"], tests=["bench"], out="out")
+    pb.overlap_leakage(["train.jsonl"], tests=["bench"], settings=BY_RUNS, out="out")
     (first, _) = read_pairs(hand / "out" / "pairs" / "bench.test.pairs.jsonl")
     assert first.ids == ("train", "a1", "t1", "p1", "copy")
     assert first.found_by == ("short",)
@@ -159,7 +163,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     (folder / "corpus.jsonl").write_text((folder / "corpus.jsonl").read_text().replace('"d2"', '"d3"'))
     write_lines(folder / "queries.jsonl", [{"_id": "q1", "text": query_of(1)}, {"_id": "q2", "text": "three short words"}])
     found = pb.overlap_leakage(
-        [tmp_path / "train.jsonl"], tests=[folder], settings=OverlapSettings(kept=1), out=tmp_path / "out"
+        [tmp_path / "train.jsonl"], tests=[folder], settings=replace(BY_RUNS, kept=1), out=tmp_path / "out"
     )
     assert found.remarks == [
         "train: 2 rows without usable passages were left out.",

@@ -127,5 +127,5 @@ def test_many_pairs_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     settings = OverlapSettings(n=2)
     whole = found(scan.ngram, same, same, settings)
     assert len(whole) == 900  # ab bc cd against ab bc ce: two of three
-    monkeypatch.setattr(scan, "_AT_ONCE", 7)
+    monkeypatch.setattr(scan, "AT_ONCE", 7)
     assert found(scan.ngram, same, same, settings) == whole

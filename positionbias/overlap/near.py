@@ -1,0 +1,52 @@
+"""Near-duplicates: texts whose sets of runs of ``settings.near_n`` words have a Jaccard coefficient of at least ``settings.jaccard``.
+
+    J(A, B) = |A ∩ B| / |A ∪ B|
+
+MinHash estimates this coefficient, and its buckets miss some pairs. As the test texts' runs are in memory here, nothing needs an estimate
+[decision]: a pair shares at least the part J of the test text's runs, so it shares ``HITS`` of its rarest ones, and all pairs that do are counted
+(prefix filter: Chaudhuri, Ganti, Kaushik 2006). This finds every pair, in less time than MinHash in buckets by datasketch or rensa
+(``benchmarks/overlap_detectors.py``).
+
+Runs have 3 words [decision]: a changed word spoils as many runs as a run has words, so J >= 0.5 allows one changed word in 9 (with runs of 5,
+one in 15; with runs of 13, one in 39). Texts of fewer words than a run have none; equal ones are found by ``exact``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from positionbias.overlap.detectors import Search, Texts
+from positionbias.overlap.scan import AT_ONCE, ShingleSearch, parts
+from positionbias.overlap.settings import OverlapSettings
+from positionbias.overlap.table import ShingleTable
+
+__all__ = ["near"]
+
+HITS = 2  # of a test text's rarest runs; fewer give more candidates to count, more a larger index
+
+
+def near(tests: Texts, settings: OverlapSettings) -> Search:
+    """Prepare the search for near-duplicates of test texts that have a run of ``settings.near_n`` words."""
+    asked = np.flatnonzero(tests.words.counts >= settings.near_n)
+    return NearSearch(ShingleTable(tests.words, settings.near_n, asked, settings.jaccard, HITS))
+
+
+class NearSearch(ShingleSearch):
+    """The search by Jaccard coefficient: of the size of one text a part J at least is that of the other, so only test texts' rarest runs are looked up."""
+
+    def scores(self, shared: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
+        return {"jaccard_words": shared / (train + test - shared)}
+
+    def candidates(self, train: np.ndarray, rows: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
+        table, tests = self.table, len(self.table.sizes)
+        cost = np.bincount(train, np.diff(table.rare.starts)[rows], len(sizes))
+        for low, high in parts(cost, AT_ONCE):
+            part = slice(*np.searchsorted(train, (low, high)))
+            numbers, places = table.rare.of(rows[part])
+            found, hits = np.unique(train[part][places] * tests + numbers, return_counts=True)
+            own, test = np.divmod(found, tests)
+            larger = np.maximum(sizes[own], table.sizes[test])
+            alike = np.minimum(sizes[own], table.sizes[test]) >= table.containment * larger - 1e-9 * larger
+            yield found[(hits >= table.hits[test]) & alike]
