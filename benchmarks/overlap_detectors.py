@@ -251,6 +251,14 @@ def ahead(found: Mapping[str, Mapping[str, Any]], recall: str) -> Iterator[str]:
                 yield f"- {kind}: {PEERS[name]} finds {of[recall][kind]:.3f}; ours in no more time at most {best:.3f}"
 
 
+def smaller(found: Mapping[str, Mapping[str, Any]], recall: str) -> Iterator[str]:
+    """Yield the peers with a lower peak of memory than each of ours that finds at least as much."""
+    for name, of in found.items():
+        ours = [own["peak"] for other, own in found.items() if other in OURS and own[recall]["all"] >= of[recall]["all"]]
+        if name in PEERS and name != "reading" and ours and of["peak"] < min(ours):
+            yield f"- {PEERS[name]}: {of['peak'] / 2**20:,.0f} MiB; ours at least {min(ours) / 2**20:,.0f}"
+
+
 def report(sets: Mapping[str, Mapping[str, Mapping[str, Any]]], given: argparse.Namespace) -> Iterator[str]:
     yield "# Detectors of overlap on planted duplicates\n"
     loads = ", ".join(f"{name}: {median(of['load'] for of in found.values()):.1f}" for name, found in sets.items())
@@ -266,6 +274,8 @@ def report(sets: Mapping[str, Mapping[str, Mapping[str, Any]]], given: argparse.
             yield from table(found, f"recall at {wanted:g}")
         yield "\nWhere a peer finds more than each of ours that takes no more time, at a precision of 0.99:\n"
         yield from [*ahead(found, "recall at 0.99")] or ["- nowhere"]
+        yield "\nPeers that need less memory than each of ours that finds as much in all:\n"
+        yield from [*smaller(found, "recall at 0.99")] or ["- none"]
         yield ""
 
 
