@@ -52,7 +52,7 @@ PEERS = {
     "model2vec": "model2vec from minilm, all pairs",
 }
 SLOW = {"meaning", "semhash", "model2vec"}
-PRECISIONS = (0.99, 0.9)
+PRECISIONS = (0.99,)
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 BATCH = 2_048
 
