@@ -2,12 +2,15 @@
 
     python benchmarks/overlap_detectors.py FOLDER --peers PYTHON --model FOLDER   # writes benchmarks/results/overlap_detectors_HARDWARE_DATE.md
 
-PYTHON has datasketch, rensa, semhash and model2vec (``peers/overlap.py``); the model is one of model2vec, here distilled from minilm.
+PYTHON has datasketch, rensa, semhash and model2vec (``peers/overlap.py``); the model is one of model2vec, here distilled from
+minilm.
 
-Three sets. "invented": 100,000 training and 10,000 test passages by ``make_corpus``, and the duplicates of 1,000 test passages. "real": passages of MS MARCO and SQuAD's training
-articles against paragraphs of SQuAD's development articles, all from $POSBIAS_DATA, and the duplicates of 500; "small": every tenth test and every fortieth training text of it, with the encoder. A pair of a duplicate and its own test text is right; any other
-is wrong, but for a merged text and its neighbours. So precision is that against unrelated pairs. Each detector is a process of one thread that reads the files, searches
-and writes its pairs; those of under a minute take turns three times, and the median counts. Runs are kept in FOLDER, so a stopped call goes on.
+Three sets. "invented": 100,000 training and 10,000 test passages by ``make_corpus``, and the duplicates of 1,000 test passages.
+"real": passages of MS MARCO and SQuAD's training articles against paragraphs of SQuAD's development articles, all from
+$POSBIAS_DATA, and the duplicates of 500; "small": every tenth test and every fortieth training text of it, with the encoder. A
+pair of a duplicate and its own test text is right; any other is wrong, but for a merged text and its neighbours. So precision
+is that against unrelated pairs. Each detector is a process of one thread that reads the files, searches and writes its pairs;
+those of under a minute take turns three times, and the median counts. Runs are kept in FOLDER, so a stopped call goes on.
 """
 
 from __future__ import annotations

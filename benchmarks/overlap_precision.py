@@ -1,9 +1,10 @@
-"""How often the lower bound of a detector's precision holds: simulated pairs that cluster by test text, samples as ``leakage sample`` draws them, and their labels.
+"""How often the lower bound of a detector's precision holds, in simulated pairs that cluster by test text, sampled and labelled.
 
     python benchmarks/overlap_precision.py     # writes benchmarks/results/overlap_precision_HARDWARE_DATE.md
 
-A test text has a geometric number of pairs. Its share of true ones is a beta draw around the precision, in one population the same for all; it rises with the score in two of three. A
-bound holds where the precision of all pairs is not below it; 95 % is what it promises.
+A test text has a geometric number of pairs. Its share of true ones is a beta draw around the precision, in one population the
+same for all; it rises with the score in two of three. A bound holds where the precision of all pairs is not below it; 95 % is
+what it promises.
 """
 
 from __future__ import annotations

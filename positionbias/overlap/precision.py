@@ -1,8 +1,9 @@
 """Compute the precision of each detector, from labelled random samples of the pairs that it found.
 
-A sheet (``posbias leakage sample``) stands for a file of pairs where the weights of its rows add up to their number, or for a detector's pairs where the weights of the
-detector's rows add up to theirs. Any other sheet is no sample of them, and their precision is unknown. So is that of a sheet with an empty label, as nobody knows whether empty
-rows are like the others [decision]. Estimate and one-sided 95 % bound are those of ``leakage.precision``, clustered by test text.
+A sheet (``posbias leakage sample``) stands for a file of pairs where the weights of its rows add up to their number, or for a
+detector's pairs where the weights of the detector's rows add up to theirs. Any other sheet is no sample of them, and their
+precision is unknown. So is that of a sheet with an empty label, as nobody knows whether empty rows are like the others
+[decision]. Estimate and one-sided 95 % bound are those of ``leakage.precision``, clustered by test text.
 
 The pairs are those kept: of a test text with more pairs than are kept, the best.
 """

@@ -1,7 +1,8 @@
-"""Measure recall: what detectors find of planted duplicates of the test texts, by kind, and what candidates of the words find of all pairs by meaning.
+"""Measure recall: of planted duplicates and known pairs, by kind, and of all pairs by meaning where only candidates are encoded.
 
-The duplicates go through the searches as one more training set. One counts as found if it is found with its own test text. Each test text gives one
-duplicate of a kind, so a kind's interval is Wilson's; that over all kinds is clustered by test text (``leakage.precision``).
+The duplicates go through the searches as one more training set. One counts as found if it is found with its own test text. Each
+test text gives one duplicate of a kind, so a kind's interval is Wilson's; that over all kinds is clustered by test text
+(``leakage.precision``).
 
 For candidates about ``SAMPLE`` training texts are drawn by their ids and compared in full [decision].
 """
@@ -106,7 +107,8 @@ def _result(
     """Return the share found, over all and by kind, of duplicates with a kind and a test text each."""
     of_kinds = {}
     for kind in dict.fromkeys(kinds):
-        share = _share([found[place] for place, own in enumerate(kinds) if own == kind], [t for t, own in zip(tests, kinds, strict=True) if own == kind])  # fmt: skip
+        own = [place for place, one in enumerate(kinds) if one == kind]
+        share = _share([found[place] for place in own], [tests[place] for place in own])
         low, high = (share.interval.low, share.interval.high) if share.interval else (None, None)
         of_kinds[kind] = FoundOfPlanted(share.pairs, share.leaks, low, high)
     share = _share(found, tests)

@@ -99,7 +99,7 @@ def test_the_sheet_with_most_rows_decides() -> None:
 
 @pytest.mark.parametrize(("share", "tests", "a_test"), [(0.5, 150, 1.3), (0.9, 60, 5.0), (0.9, 20, 15.0)])
 def test_the_bound_holds_in_nineteen_of_twenty_sheets(share: float, tests: int, a_test: float) -> None:
-    """Of 60 simulated sheets of pairs that cluster by test text, at most 9 bounds lie above the truth (more: less than once in 1,000 if 95 % hold)."""
+    """Of 60 simulated sheets at most 9 bounds lie above the truth (if 95 % hold, more do less than once in 1,000)."""
     held = 0
     for turn in range(60):
         random = np.random.default_rng([turn, tests])
