@@ -72,7 +72,7 @@ def find_overlap(
         work = folder / _WORK
         work.mkdir(exist_ok=True)
         found = _Overlap(folder, work, training, tests, settings, evidence, encoder, map_shards)
-        results = with_precision(found.measured(), folder, sheets)
+        results = with_precision(found.measured(), folder, sheets, settings)
         results += found.true_recall(truth)
         remove(work)
         write_results(folder, results, manifest(results, found.remarks))
@@ -151,7 +151,7 @@ class _Overlap:
         """Measure what was found of known pairs of queries."""
         for test in self.tests if truth and QUERIES in self.settings.units else []:
             pairs = read_pairs(self.folder / file_of(test.name, QUERIES))
-            yield from true_recall(pairs, truth, self.settings.detectors, test_set=test.name, unit=QUERIES)
+            yield from true_recall(pairs, truth, self.settings, test_set=test.name, unit=QUERIES)
 
     def _known_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
         """Measure what the detectors find of planted duplicates, where it is asked."""
@@ -240,8 +240,7 @@ class _Overlap:
         links = [(q_ids[q], p_ids[p]) for q, p in test.links() if q in q_ids and p in p_ids]
         if not links:
             return
-        exact = names.index("exact") if "exact" in names else None
-        found = joined(queries.found, passages.found, [one.links() for one in self.training], links, exact)
+        found = joined(queries.found, passages.found, [one.links() for one in self.training], links, names)
         lines = joined_records(
             found,
             records(queries.found, found.queries, queries.tests, self.sources, names),
@@ -250,9 +249,10 @@ class _Overlap:
         )
         write_records(self.folder / file_of(test.name, PAIRS), lines)
         sources = queries.found.sources[found.queries]
+        together = self.settings.together
         all_of = {
             name: np.bincount(
-                sources[found.found_by.any(axis=1) if name == ANY else found.found_by[:, place]], minlength=len(self.sources)
+                sources[found.found_by[:, together if name == ANY else [place]].any(axis=1)], minlength=len(self.sources)
             )
             for place, name in enumerate((*names, ANY))
         }

@@ -2,13 +2,15 @@
 
     J(A, B) = |A ∩ B| / |A ∪ B|
 
-MinHash estimates this coefficient, and its buckets miss some pairs. As the test texts' runs are in memory here, nothing needs an estimate
-[decision]: a pair shares at least the part J of the test text's runs, so it shares ``HITS`` of its rarest ones, and all pairs that do are counted
-(prefix filter: Chaudhuri, Ganti, Kaushik 2006). This finds every pair, in less time than MinHash in buckets by datasketch or rensa
-(``benchmarks/overlap_detectors.py``).
+MinHash estimates this coefficient, and its buckets miss some pairs. As the test texts' runs are in memory here, nothing needs
+an estimate [decision]: a pair shares at least the part J of the test text's runs, so it shares ``HITS`` of its rarest ones, and
+all pairs that do are counted (prefix filter: Chaudhuri, Ganti, Kaushik 2006). This finds every pair, in less time than MinHash
+in buckets by datasketch or rensa (``benchmarks/overlap_detectors.py``).
 
-Runs have 3 words [decision]: a changed word spoils as many runs as a run has words, so J >= 0.5 allows one changed word in 9 (with runs of 5,
-one in 15; with runs of 13, one in 39). Texts of fewer words than a run have none; equal ones are found by ``exact``.
+Runs have 3 words [decision]: a changed word spoils as many runs as a run has words, so J >= 0.5 allows one changed word in 9
+(with runs of 5, one in 15; with runs of 13, one in 39). Test texts of fewer than ``settings.n`` words are not asked for
+[decision]: half of their few runs are those of their form, as in "what is the meaning of". Of 2,032 MS MARCO queries against
+56,390 others, 750 pairs that are not equal were found so, and of a random 14 none asked the same.
 """
 
 from __future__ import annotations
@@ -28,20 +30,20 @@ HITS = 2  # of a test text's rarest runs; fewer give more candidates to count, m
 
 
 def near(tests: Texts, settings: OverlapSettings) -> Search:
-    """Prepare the search for near-duplicates of test texts that have a run of ``settings.near_n`` words."""
-    asked = np.flatnonzero(tests.words.counts >= settings.near_n)
+    """Prepare the search for near-duplicates of test texts that have words enough (``settings.words_of``)."""
+    asked = np.flatnonzero(tests.words.counts >= settings.words_of("near")[0])
     return NearSearch(ShingleTable(tests.words, settings.near_n, asked, settings.jaccard, HITS))
 
 
 class NearSearch(ShingleSearch):
-    """The search by Jaccard coefficient: of the size of one text a part J at least is that of the other, so only test texts' rarest runs are looked up."""
+    """The search by Jaccard coefficient; as both texts share a part J of their runs, only the test texts' rarest are looked up."""
 
     def scores(self, shared: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
         return {"jaccard_words": shared / (train + test - shared)}
 
     def candidates(self, train: np.ndarray, rows: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
         table, tests = self.table, len(self.table.sizes)
-        cost = np.bincount(train, np.diff(table.rare.starts)[rows], len(sizes))
+        cost = np.bincount(train, table.rare.counts(rows), len(sizes))
         for low, high in parts(cost, AT_ONCE):
             part = slice(*np.searchsorted(train, (low, high)))
             numbers, places = table.rare.of(rows[part])

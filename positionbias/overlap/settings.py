@@ -8,21 +8,25 @@ from dataclasses import dataclass
 
 from positionbias.core.places import Place
 from positionbias.core.settings import Panel, check_once, check_settings, seed_setting, setting
+from positionbias.results.overlap import ANY
 
 __all__ = [
     "ALL",
     "CANDIDATES",
     "DETECTORS",
+    "EXACT",
     "MEANING",
     "PAIRS",
     "PASSAGES",
     "QUERIES",
+    "SHORT",
     "UNITS",
     "EvidenceSettings",
     "OverlapSettings",
 ]
 
 PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
+EXACT, SHORT = "exact", "short"
 UNITS = (PASSAGES, QUERIES, PAIRS)
 # each with the module here and its function (``detectors``), in the order of tables
 DETECTORS = {
@@ -118,13 +122,23 @@ class OverlapSettings:
 
     def words_of(self, detector: str) -> tuple[int, int]:
         """Return the fewest words of a test text that a detector can find, and the words from which on it is not the detector's to find."""
-        least = {"ngram": self.n, "near": self.near_n, "short": self.short}.get(detector, 1)
-        return least, self.n if detector == "short" else sys.maxsize
+        least = {"ngram": self.n, "near": max(self.n, self.near_n), SHORT: self.short}.get(detector, 1)
+        return least, self.n if detector == SHORT else sys.maxsize
 
     @property
     def short(self) -> int:
         """The words of a run for test texts shorter than ``n`` words."""
         return min(self.n, self.short_n)
+
+    def counted(self, detector: str) -> set[str]:
+        """Return the detectors behind a row: the one, or those that are counted together as any."""
+        return {self.detectors[place] for place in self.together} if detector == ANY else {detector}
+
+    @property
+    def together(self) -> list[int]:
+        """The places of the detectors that are counted together as any: without short, whose pairs are mere candidates, unless it is alone."""
+        found = [place for place, name in enumerate(self.detectors) if name != SHORT]
+        return found or list(range(len(self.detectors)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from positionbias.core.shard_work import work_folder
 from positionbias.engine.choose import Engine
 from positionbias.leakage.pairs import read_pairs
 from positionbias.ops.leakage_overlap import OverlapFound
+from positionbias.overlap import search
 from positionbias.overlap.find import find_overlap
 from positionbias.overlap.settings import OverlapSettings
 from positionbias.overlap.sources import text_set
@@ -90,7 +91,10 @@ def test_counts_by_hand(hand: Path) -> None:
     queries = figures(found, "queries", "short")
     assert (queries.items, queries.too_short, queries.leaked) == (3, 2, 1)
     assert (figures(found, "queries", "ngram").too_short, figures(found, "queries", "ngram").leaked) == (3, 0)
-    assert figures(found, "pairs", "any").leaked_queries == 2
+    # the first pair rests on the runs of five words of its query, the second on equal queries and the runs of its passages
+    assert [pair["found_by"] for pair in pairs_in(hand / "out", "bench.test.pairs")] == [["short"], ["ngram"]]
+    assert [figures(found, "pairs", name).leaked_queries for name in ("exact", "ngram", "short", "any")] == [0, 1, 1, 1]
+    assert [figures(found, "queries", name).leaked_queries for name in ("exact", "short", "any")] == [1, 1, 1]
     value, interval = next((r.value, r.interval) for r, of in of_type(found.results, OverlapFigures) if of is passages)
     assert value == 2 / 3
     assert interval is not None
@@ -98,8 +102,10 @@ def test_counts_by_hand(hand: Path) -> None:
     assert (round(interval.low, 4), round(interval.high, 4)) == (0.2077, 0.9385)
     assert overlap_verdict(found.results) == [
         "2 of 3 queries of bench.test (66.7%) have a relevant passage in train: 1 exact, 1 near. Precision unknown.",
-        "2 of 3 queries of bench.test (66.7%) are in train: 1 exact, 1 near. Precision unknown.",
-        "2 of 3 queries of bench.test (66.7%) are in train together with a relevant passage: 2 near. Precision unknown.",
+        "1 of 3 queries of bench.test (33.3%) are in train: 1 exact. Precision unknown. Candidates by short runs of words: 1, "
+        "precision unknown.",
+        "1 of 3 queries of bench.test (33.3%) are in train together with a relevant passage: 1 near. Precision unknown. Candidates by "
+        "short runs of words: 1, precision unknown.",
     ]
 
 
@@ -107,7 +113,7 @@ def test_the_pairs_are_read_by_the_other_commands(hand: Path) -> None:
     pb.overlap_leakage(["train.jsonl"], tests=["bench"], settings=BY_RUNS, out="out")
     (first, _) = read_pairs(hand / "out" / "pairs" / "bench.test.pairs.jsonl")
     assert first.ids == ("train", "a1", "t1", "p1", "copy")
-    assert first.found_by == ("ngram", "short")
+    assert first.found_by == ("short",)
     assert first.scores == {"of_test": 0.6, "of_train": 1.0}
     manifest = read_manifest(hand / "out", kind="results")
     assert (manifest.command, [ref.role for ref in manifest.inputs]) == (
@@ -278,3 +284,18 @@ def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
         pb.overlap_leakage([good], tests=[twice], settings=OverlapSettings(all_passages=True), out=out)
     assert not out.exists()
     assert not work_folder(out).exists()
+
+
+def test_hits_that_pile_up_are_dropped_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 equal training texts and 20 equal test texts: 6,000 pairs, of which the first of each test text by id are kept."""
+    train = write_lines(tmp_path / "train.jsonl", [{"passage": text_of(1), "id": f"{n:03}"} for n in range(300)])
+    test = write_lines(tmp_path / "test.jsonl", [{"passage": text_of(1), "id": f"t{n}"} for n in range(20)])
+    settings = OverlapSettings(units=("passages",), detectors=("exact", "ngram"), kept=3)
+    for out, rows, pile in (("whole", 1 << 14, 1 << 18), ("parts", 7, 50)):
+        monkeypatch.setattr(search, "_ROWS", rows)
+        monkeypatch.setattr(search, "_PILE", pile)
+        found = pb.overlap_leakage([train], tests=[test], settings=settings, out=tmp_path / out)
+        assert ids_in(tmp_path / out, "test.passages") == [(f"{n:03}", f"t{t}") for t in range(20) for n in range(3)]
+        counts = figures(found, "passages", "exact")
+        assert (counts.pairs, counts.kept, counts.leaked) == (6_000, 60, 20)
+    assert bytes_of(tmp_path / "whole") == bytes_of(tmp_path / "parts")

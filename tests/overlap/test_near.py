@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ def texts(*given: str) -> Texts:
 
 
 def found(test: Texts, train: Texts, **chosen: float) -> Found:
-    return pairs(searches(test, OverlapSettings(detectors=("near",), **chosen))["near"](train))  # type: ignore[arg-type]
+    return pairs(searches(test, OverlapSettings(detectors=("near",), n=2, **chosen))["near"](train))  # type: ignore[arg-type]
 
 
 def pairs(hits: Hits, first: int = 0) -> Found:
@@ -39,10 +41,11 @@ def brute_force(test: Texts, train: Texts, n: int, least: float) -> Found:
         return {tuple(words[start : start + n]) for start in range(len(words) - n + 1)}
 
     of_test, of_train = [runs(text) for text in test.texts], [runs(text) for text in train.texts]
+    asked = [len(comparable_words(text)) > 1 for text in test.texts]  # at least n = 2 words
     scores = {
         (number, place): len(a & b) / len(a | b)
         for (number, a), (place, b) in product(enumerate(of_train), enumerate(of_test))
-        if a and b
+        if a and b and asked[place]
     }
     return {pair: score for pair, score in scores.items() if score >= least}
 
@@ -62,6 +65,13 @@ def test_the_threshold_itself_is_found() -> None:
 
 def test_texts_without_a_run_are_not_found() -> None:
     assert found(texts("a b", "", "..."), texts("a b", "", "...", "a b c d")) == {}
+
+
+def test_short_texts_are_not_asked_for() -> None:
+    twelve = " ".join(f"w{number}" for number in range(12))
+    search = searches(texts(twelve, f"{twelve} more"), OverlapSettings(detectors=("near",)))["near"]
+    # the first has 12 words, fewer than 13; runs of the second: 11, of them 10 in common
+    assert pairs(search(texts(twelve))) == {(0, 1): 10 / 11}
 
 
 def test_repeated_runs_count_once() -> None:
@@ -99,7 +109,7 @@ def test_any_texts_give_what_brute_force_gives(test: list[str], train: list[str]
 
 def test_cuts_change_nothing() -> None:
     test, train = texts(*corpus(3, 50, 40)), corpus(3, 50, 40)
-    search = searches(test, OverlapSettings(detectors=("near",)))["near"]
+    search = searches(test, OverlapSettings(detectors=("near",), n=2))["near"]
     whole = pairs(search(texts(*train)))
     parts: Found = {}
     for start in range(0, len(train), 7):
@@ -115,3 +125,17 @@ def test_parts_of_bounded_memory_change_nothing(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("positionbias.overlap.scan.AT_ONCE", 3)
     assert whole
     assert found(test, train, jaccard=0.2) == whole
+
+
+@pytest.mark.realdata
+def test_near_duplicates_of_real_passages_are_those_of_brute_force() -> None:
+    """MS MARCO's passages hold near-duplicates of each other; every pair of a set of runs with another one says which."""
+    place = Path(os.environ["POSBIAS_DATA"]) / "msmarco_mini" / "collection.tsv"
+    lines = [line.split("\t", 1)[1] for line in place.read_text("utf-8").splitlines()[:1_800]]
+    test, train = texts(*lines[:300]), texts(*lines[300:])
+    chosen = OverlapSettings(detectors=("near",), jaccard=0.3)
+    got = pairs(searches(test, chosen)["near"](train))
+    long = [len(comparable_words(text)) >= chosen.n for text in test.texts]
+    expected = {pair: score for pair, score in brute_force(test, train, 3, 0.3).items() if long[pair[1]]}
+    assert len(expected) > 10
+    assert got == pytest.approx(expected)
