@@ -66,7 +66,7 @@ def overlap_leakage(
     in a corpus that both sides share is not its own copy, and is counted apart.
 
         posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --recall 200 --out overlap
-        posbias leakage sample overlap/pairs/msmarco.dl19.queries.jsonl --found-by near --score jaccard_words --above 0 --out sheet.tsv
+        posbias leakage sample overlap/pairs/msmarco.dl19.queries.jsonl --found-by short --score of_test --above 0 --out sheet.tsv
 
     Returns:
         The share of test queries that are found, by test set, unit, detector and training set. The pairs stand in ``out``, a file
@@ -81,7 +81,8 @@ def overlap_leakage(
         >>> import positionbias as pb
         >>> print(pb.overlap_leakage(["planted:train"], tests=["planted:test"], out="overlap"))
         0 of 18 queries of planted.test (0.0%) have a relevant passage in planted.train.
-        4 of 18 queries of planted.test (22.2%) are in planted.train: 4 near. Precision unknown.
+        0 of 18 queries of planted.test (0.0%) are in planted.train. Candidates by short runs of words: 4,
+        precision unknown.
         ...
     """
     from positionbias.leakage.pairs import pairs_file

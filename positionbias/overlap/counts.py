@@ -65,7 +65,7 @@ def overlap_results(
         count, too_short = items.asked(detector, settings)
         if not count:
             continue
-        by = pairs.found_by.any(axis=1) if detector == ANY else pairs.found_by[:, place]
+        by = pairs.found_by[:, settings.together if detector == ANY else [place]].any(axis=1)
         for number, name in enumerate((*sources, ALL_SETS)):
             if name == ALL_SETS and len(sources) == 1:
                 continue

@@ -240,8 +240,7 @@ class _Overlap:
         links = [(q_ids[q], p_ids[p]) for q, p in test.links() if q in q_ids and p in p_ids]
         if not links:
             return
-        exact = names.index("exact") if "exact" in names else None
-        found = joined(queries.found, passages.found, [one.links() for one in self.training], links, exact)
+        found = joined(queries.found, passages.found, [one.links() for one in self.training], links, names)
         lines = joined_records(
             found,
             records(queries.found, found.queries, queries.tests, self.sources, names),
@@ -250,9 +249,10 @@ class _Overlap:
         )
         write_records(self.folder / file_of(test.name, PAIRS), lines)
         sources = queries.found.sources[found.queries]
+        together = self.settings.together
         all_of = {
             name: np.bincount(
-                sources[found.found_by.any(axis=1) if name == ANY else found.found_by[:, place]], minlength=len(self.sources)
+                sources[found.found_by[:, together if name == ANY else [place]].any(axis=1)], minlength=len(self.sources)
             )
             for place, name in enumerate((*names, ANY))
         }

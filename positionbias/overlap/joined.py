@@ -1,7 +1,8 @@
 """Pairs of a query and its relevant passage: a training pair overlaps a test pair where both its query and its passage do.
 
 A passage of a shared corpus is the same passage, so it counts here: a training query near a test query, with its very passage, is a leak.
-[decision] A joined pair is found by "exact" if both parts are; other detectors count if they found either part. Its scores are the lower ones of both.
+[decision] A joined pair is found by exact, or by short, if both parts are; by another detector if it found either part; and by short alone if one
+part is found by nothing else. Its scores are the lower ones of both parts.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from positionbias.overlap.found import Found, strengths
+from positionbias.overlap.settings import EXACT, SHORT
 
 __all__ = ["Joined", "joined"]
 
@@ -36,12 +38,12 @@ def joined(
     passages: Found,
     train_links: Sequence[Iterable[tuple[str, str]]],
     test_links: Sequence[tuple[int, int]],
-    exact: int | None,
+    detectors: Sequence[str],
 ) -> Joined:
     """Join found queries and passages.
 
-    ``train_links`` are (query id, passage id) of each training set, ``test_links`` the numbers of a test query and a test passage; ``exact`` is the place
-    of that detector in ``found_by``.
+    ``train_links`` are (query id, passage id) of each training set, ``test_links`` the numbers of a test query and a test passage; ``detectors`` are the
+    columns of ``found_by``.
     """
     of_query, of_passage = _by_id(queries), _by_id(passages)
     relevant: dict[int, dict[int, int]] = defaultdict(dict)
@@ -59,12 +61,20 @@ def joined(
     links, of_q, of_p = (
         (np.array(column, np.int64) for column in zip(*found, strict=True)) if found else [np.zeros(0, np.int64)] * 3
     )
-    by = queries.found_by[of_q] | passages.found_by[of_p]
-    if exact is not None:
-        by[:, exact] = queries.found_by[of_q, exact] & passages.found_by[of_p, exact]
+    by = _found_by(queries.found_by[of_q], passages.found_by[of_p], detectors)
     scores = np.minimum(queries.scores[of_q], passages.scores[of_p])
     order = np.lexsort((of_p, of_q, *(-strengths(scores).T[::-1]), links))
     return Joined(links[order], of_q[order], of_p[order], by[order], scores[order])
+
+
+def _found_by(query: np.ndarray, passage: np.ndarray, detectors: Sequence[str]) -> np.ndarray:
+    """Return the detectors of pairs ``(j, d)``, given those of their queries and of their passages."""
+    weak, same = (np.array([name == own for name in detectors]) for own in (SHORT, EXACT))
+    both = query & passage
+    by = np.where(weak | same, both, query | passage)
+    lone = ~(query[:, ~weak].any(axis=1) & passage[:, ~weak].any(axis=1))
+    by[lone] = weak
+    return by
 
 
 def _by_id(found: Found) -> Mapping[tuple[int, str], dict[int, int]]:

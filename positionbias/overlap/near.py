@@ -8,7 +8,8 @@ MinHash estimates this coefficient, and its buckets miss some pairs. As the test
 (``benchmarks/overlap_detectors.py``).
 
 Runs have 3 words [decision]: a changed word spoils as many runs as a run has words, so J >= 0.5 allows one changed word in 9 (with runs of 5,
-one in 15; with runs of 13, one in 39). Texts of fewer words than a run have none; equal ones are found by ``exact``.
+one in 15; with runs of 13, one in 39). Test texts of fewer than ``settings.n`` words are not asked for [decision]: half of their few runs are those of their form, as in "what is
+the meaning of". Of 2,032 MS MARCO queries against 56,390 others, 750 pairs that are not equal were found so, and of a random 14 none asked the same.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ HITS = 2  # of a test text's rarest runs; fewer give more candidates to count, m
 
 
 def near(tests: Texts, settings: OverlapSettings) -> Search:
-    """Prepare the search for near-duplicates of test texts that have a run of ``settings.near_n`` words."""
-    asked = np.flatnonzero(tests.words.counts >= settings.near_n)
+    """Prepare the search for near-duplicates of test texts that have words enough (``settings.words_of``)."""
+    asked = np.flatnonzero(tests.words.counts >= settings.words_of("near")[0])
     return NearSearch(ShingleTable(tests.words, settings.near_n, asked, settings.jaccard, HITS))
 
 

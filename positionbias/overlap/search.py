@@ -168,8 +168,9 @@ class _BlockSearch:
     ) -> None:
         keys = {name: one.train * tests + one.test for name, one in hits.items()}
         own = {name: (keys[name], shared[name]) for name in hits}
-        every, first = np.unique(np.concatenate(list(keys.values())), return_index=True)
-        own[ANY] = every, np.concatenate(list(shared.values()))[first]
+        together = [list(hits)[place] for place in self.side.settings.together]
+        every, first = np.unique(np.concatenate([keys[name] for name in together]), return_index=True)
+        own[ANY] = every, np.concatenate([shared[name] for name in together])[first]
         for name, (pairs, same) in own.items():
             for kind, kept in (("pairs", ~same), ("shared", same)):
                 counts[kind][name] += np.bincount(self._sets(pairs[kept] % tests), minlength=len(self.side.starts) - 1)

@@ -13,16 +13,19 @@ __all__ = [
     "ALL",
     "CANDIDATES",
     "DETECTORS",
+    "EXACT",
     "MEANING",
     "PAIRS",
     "PASSAGES",
     "QUERIES",
+    "SHORT",
     "UNITS",
     "EvidenceSettings",
     "OverlapSettings",
 ]
 
 PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
+EXACT, SHORT = "exact", "short"
 UNITS = (PASSAGES, QUERIES, PAIRS)
 # each with the module here and its function (``detectors``), in the order of tables
 DETECTORS = {
@@ -118,13 +121,19 @@ class OverlapSettings:
 
     def words_of(self, detector: str) -> tuple[int, int]:
         """Return the fewest words of a test text that a detector can find, and the words from which on it is not the detector's to find."""
-        least = {"ngram": self.n, "near": self.near_n, "short": self.short}.get(detector, 1)
-        return least, self.n if detector == "short" else sys.maxsize
+        least = {"ngram": self.n, "near": max(self.n, self.near_n), SHORT: self.short}.get(detector, 1)
+        return least, self.n if detector == SHORT else sys.maxsize
 
     @property
     def short(self) -> int:
         """The words of a run for test texts shorter than ``n`` words."""
         return min(self.n, self.short_n)
+
+    @property
+    def together(self) -> list[int]:
+        """The places of the detectors that are counted together as any: without short, whose pairs are mere candidates, unless it is alone."""
+        found = [place for place, name in enumerate(self.detectors) if name != SHORT]
+        return found or list(range(len(self.detectors)))
 
 
 @dataclass(frozen=True, slots=True)

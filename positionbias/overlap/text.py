@@ -11,6 +11,7 @@ from typing import NamedTuple
 from positionbias.leakage.pairs import Pair, read_pairs
 from positionbias.overlap.lines import file_of
 from positionbias.overlap.recall_text import candidate_sentences, recall_tables
+from positionbias.overlap.settings import EXACT, SHORT
 from positionbias.report.cells import count_cell, percent_cell, text_cell
 from positionbias.report.table import Cell, Column, Table, as_text
 from positionbias.results.overlap import ALL_SETS, ANY, OverlapFigures
@@ -52,10 +53,14 @@ def overlap_verdict(results: Sequence[Result]) -> list[str]:
     found: dict[tuple[str, str], dict[str, tuple[Result, OverlapFigures]]] = {}
     for result, of in of_type(results, OverlapFigures):
         found.setdefault((result.collection, of.unit), {})[of.detector] = result, of  # all sets come last
-    return [_sentence(*by[ANY], by["exact"][1] if "exact" in by else None) for by in found.values() if ANY in by]
+    return [
+        _sentence(*by[ANY], *(by[name][1] if name in by else None for name in (EXACT, SHORT)))
+        for by in found.values()
+        if ANY in by
+    ]
 
 
-def _sentence(result: Result, of: OverlapFigures, exact: OverlapFigures | None) -> str:
+def _sentence(result: Result, of: OverlapFigures, exact: OverlapFigures | None, short: OverlapFigures | None) -> str:
     where = "training" if result.system == ALL_SETS else result.system
     if of.queries:
         leaked, count, what = of.leaked_queries, of.queries, "queries"
@@ -65,10 +70,14 @@ def _sentence(result: Result, of: OverlapFigures, exact: OverlapFigures | None) 
         leaked, count, what, have = of.leaked, of.items, of.unit, f"are in {where}"
         same = exact.leaked if exact else 0
     said = f"{leaked:,} of {count:,} {what} of {result.collection} ({result.value or 0.0:.1%}) {have}"
-    if not leaked:
-        return f"{said}."
     near = ", ".join(f"{number:,} {how}" for number, how in ((same, "exact"), (leaked - same, "near")) if number)
-    return f"{said}: {near}. {_precision(of)}."
+    said = f"{said}: {near}. {_precision(of)}." if leaked else f"{said}."
+    candidates = 0 if short is None else short.leaked_queries if of.queries else short.leaked
+    return (
+        f"{said} Candidates by short runs of words: {candidates:,}, {_precision(short).lower()}."
+        if short and candidates
+        else said
+    )
 
 
 def _precision(of: OverlapFigures) -> str:
@@ -132,6 +141,8 @@ def _notes(found: Sequence[tuple[str, Result, OverlapFigures]]) -> Iterator[str]
         yield f"Share: of {queries:,} test queries, those with a leaked item, with Wilson's 95 % interval."
     if shared := max(of.shared_corpus for _, _, of in found):
         yield f"Passages of a corpus that both sides share are no pairs: {shared:,}."
+    if {of.detector for _, _, of in found} >= {ANY, SHORT}:
+        yield "Any: all detectors but short, whose pairs are mere candidates."
 
 
 def _examples(examples: Sequence[Example]) -> Table:

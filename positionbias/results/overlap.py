@@ -26,7 +26,7 @@ CANDIDATE_RECALL = "recall of candidates among "  # before the unit
 TRUE_RECALL = "recall of true pairs of "  # before the unit
 RECALL = "recall of planted "  # before the unit
 ALL_SETS = "all training sets"  # the system of a result over all of them
-ANY = "any"  # of a result over all detectors
+ANY = "any"  # of a result over all detectors but the one for short texts
 
 
 class OverlapFigures(Figures, frozen=True, kw_only=True):

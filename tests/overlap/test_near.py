@@ -22,7 +22,7 @@ def texts(*given: str) -> Texts:
 
 
 def found(test: Texts, train: Texts, **chosen: float) -> Found:
-    return pairs(searches(test, OverlapSettings(detectors=("near",), **chosen))["near"](train))  # type: ignore[arg-type]
+    return pairs(searches(test, OverlapSettings(detectors=("near",), n=2, **chosen))["near"](train))  # type: ignore[arg-type]
 
 
 def pairs(hits: Hits, first: int = 0) -> Found:
@@ -39,10 +39,11 @@ def brute_force(test: Texts, train: Texts, n: int, least: float) -> Found:
         return {tuple(words[start : start + n]) for start in range(len(words) - n + 1)}
 
     of_test, of_train = [runs(text) for text in test.texts], [runs(text) for text in train.texts]
+    asked = [len(comparable_words(text)) > 1 for text in test.texts]  # at least n = 2 words
     scores = {
         (number, place): len(a & b) / len(a | b)
         for (number, a), (place, b) in product(enumerate(of_train), enumerate(of_test))
-        if a and b
+        if a and b and asked[place]
     }
     return {pair: score for pair, score in scores.items() if score >= least}
 
@@ -62,6 +63,13 @@ def test_the_threshold_itself_is_found() -> None:
 
 def test_texts_without_a_run_are_not_found() -> None:
     assert found(texts("a b", "", "..."), texts("a b", "", "...", "a b c d")) == {}
+
+
+def test_short_texts_are_not_asked_for() -> None:
+    twelve = " ".join(f"w{number}" for number in range(12))
+    search = searches(texts(twelve, f"{twelve} more"), OverlapSettings(detectors=("near",)))["near"]
+    # the first has 12 words, fewer than 13; runs of the second: 11, of them 10 in common
+    assert pairs(search(texts(twelve))) == {(0, 1): 10 / 11}
 
 
 def test_repeated_runs_count_once() -> None:
@@ -99,7 +107,7 @@ def test_any_texts_give_what_brute_force_gives(test: list[str], train: list[str]
 
 def test_cuts_change_nothing() -> None:
     test, train = texts(*corpus(3, 50, 40)), corpus(3, 50, 40)
-    search = searches(test, OverlapSettings(detectors=("near",)))["near"]
+    search = searches(test, OverlapSettings(detectors=("near",), n=2))["near"]
     whole = pairs(search(texts(*train)))
     parts: Found = {}
     for start in range(0, len(train), 7):
