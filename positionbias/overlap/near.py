@@ -42,7 +42,7 @@ class NearSearch(ShingleSearch):
 
     def candidates(self, train: np.ndarray, rows: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
         table, tests = self.table, len(self.table.sizes)
-        cost = np.bincount(train, np.diff(table.rare.starts)[rows], len(sizes))
+        cost = np.bincount(train, table.rare.counts(rows), len(sizes))
         for low, high in parts(cost, AT_ONCE):
             part = slice(*np.searchsorted(train, (low, high)))
             numbers, places = table.rare.of(rows[part])

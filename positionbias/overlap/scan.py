@@ -14,7 +14,7 @@ import numpy as np
 from positionbias.overlap.detectors import Hits, Search, Texts
 from positionbias.overlap.normal import comparable_words
 from positionbias.overlap.settings import OverlapSettings
-from positionbias.overlap.shingles import runs, shingle_hashes, text_hashes
+from positionbias.overlap.shingles import distinct, first_of, runs, shingle_hashes, text_hashes
 from positionbias.overlap.table import ShingleTable, least_shared
 
 __all__ = ["AT_ONCE", "ShingleSearch", "exact", "ngram", "parts", "short"]
@@ -75,9 +75,10 @@ class ShingleSearch:
         places, rows = table.find(hashes)
         if not len(places):
             return Hits.none()
-        met, number = np.unique(texts[places], return_inverse=True)  # the training texts with a known shingle
+        new = first_of(texts[places])
+        met, number = texts[places][new], np.cumsum(new) - 1  # the training texts with a known shingle
         sizes = _distinct(hashes, texts, met)
-        known = np.unique(number * len(table) + rows)
+        known = distinct(number * len(table) + rows)
         train, rows = np.divmod(known, len(table))  # by training text: its known shingles, each once
         found = [self._counted(part, train, rows, len(met)) for part in self.candidates(train, rows, sizes)]
         if not found:
@@ -100,15 +101,14 @@ class ShingleSearch:
         order = np.lexsort((rows, table.rarity[rows], train))
         first = np.zeros(len(rows), bool)
         first[order] = runs(counts) < needed[train]
-        rare = np.diff(table.rare.starts)
-        cost = np.bincount(train, rare[rows] + first * table.rarity[rows], len(sizes)) * np.maximum(counts, 1)
+        cost = np.bincount(train, table.rare.counts(rows) + first * table.rarity[rows], len(sizes)) * np.maximum(counts, 1)
         for low, high in parts(cost, AT_ONCE):
             part = slice(*np.searchsorted(train, (low, high)))
             found = []
             for postings, wanted in ((table.rare, slice(None)), (table.holders, first[part])):
                 numbers, places = postings.of(rows[part][wanted])
                 found.append(train[part][wanted][places] * tests + numbers)
-            if len(candidates := np.unique(np.concatenate(found))):
+            if len(candidates := distinct(np.concatenate(found))):
                 yield candidates
 
     def _counted(

@@ -20,7 +20,7 @@ import numpy as np
 
 from positionbias.overlap.normal import SPACE, comparable_words, raw_bytes
 
-__all__ = ["Words", "hash_words", "runs", "shingle_hashes", "text_hashes"]
+__all__ = ["Words", "distinct", "first_of", "hash_words", "runs", "shingle_hashes", "text_hashes"]
 
 _MODULUS = 1 << 64
 _BASE = 0x9E3779B97F4A7C13  # ≡ 3 modulo 8, so that differences of powers keep most of their bits
@@ -28,6 +28,7 @@ _WORD_BASE = 0xD6E8FEB86659FD93
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 _HALF = np.uint64(32)
 _PART = 1 << 20  # powers that are kept
+_TEXTS = 4_096  # hashed at once: their arrays fit a processor's cache
 _MOST_RUNS = 1 << 20
 _VALUES = np.random.Generator(np.random.PCG64(20_231_127)).integers(1, _MODULUS, 256, np.uint64)  # of the 256 bytes
 
@@ -44,9 +45,22 @@ class Words:
         """The number of words of each text ``(t,)``."""
         return np.diff(self.first)
 
+    def part(self, low: int, high: int) -> Words:
+        """Return those of the texts from ``low`` to below ``high``."""
+        first = self.first[low : high + 1]
+        return Words(self.hashes[first[0] : first[-1]], first - first[0])
+
 
 def hash_words(texts: Sequence[str]) -> Words:
-    """Return the hashes of the comparable words of texts."""
+    """Return the hashes of the comparable words of texts; of many texts, some at once."""
+    parts = (
+        [_hashed(texts)] if len(texts) <= _TEXTS else [_hashed(texts[at : at + _TEXTS]) for at in range(0, len(texts), _TEXTS)]
+    )
+    firsts = np.concatenate([[0], *(part.counts for part in parts)])
+    return Words(np.concatenate([part.hashes for part in parts]), np.cumsum(firsts)) if len(parts) > 1 else parts[0]
+
+
+def _hashed(texts: Sequence[str]) -> Words:
     data, text_starts = raw_bytes(texts)
     starts, ends, hashes = _runs(data)
     first = np.searchsorted(starts, text_starts)
@@ -128,6 +142,19 @@ def shingle_hashes(words: Words, n: int) -> tuple[np.ndarray, np.ndarray]:
 def text_hashes(words: Words) -> np.ndarray:
     """Return the hash of all words of each text ``(t,)`` uint64."""
     return _mixed(_spans(words.hashes, words.first[:-1], words.first[1:], _WORD_BASE))
+
+
+def first_of(values: np.ndarray) -> np.ndarray:
+    """Return True where a sorted value differs from the one before it."""
+    new = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return new
+
+
+def distinct(values: np.ndarray) -> np.ndarray:
+    """Return the distinct values in order, as ``np.unique`` does in more time."""
+    values = np.sort(values)
+    return values[first_of(values)]
 
 
 def runs(counts: np.ndarray) -> np.ndarray:

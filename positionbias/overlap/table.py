@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from positionbias.overlap.shingles import Words, runs, shingle_hashes
+from positionbias.overlap.shingles import Words, distinct, first_of, runs, shingle_hashes
 
 __all__ = ["Postings", "ShingleTable", "least_shared"]
 
 _BITS_A_KEY, _FEWEST_BITS, _MOST_BITS = 7, 16, 29  # powers of two: 128 bits a key, 64 MiB at most
+_TEXTS = 4_096
 _THREE, _SEVEN, _ONE = np.uint64(3), np.uint8(7), np.uint8(1)
 
 
@@ -20,17 +21,20 @@ def least_shared(sizes: np.ndarray, containment: float) -> np.ndarray:
 
 
 class Postings:
-    """Lists of numbers by row: those of row r are ``numbers[starts[r] : starts[r + 1]]``."""
+    """Lists of numbers by row: those of row r are ``numbers[starts[r] : starts[r + 1]]``, in the given order."""
 
     def __init__(self, rows: np.ndarray, numbers: np.ndarray, count: int) -> None:
-        order = np.lexsort((numbers, rows))
-        self.numbers = numbers[order].astype(np.int32)
+        self.numbers = numbers[np.argsort(rows, kind="stable")].astype(np.int32)
         self.starts = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=count), out=self.starts[1:])
 
+    def counts(self, rows: np.ndarray) -> np.ndarray:
+        """Return how many numbers these rows have."""
+        return self.starts[rows + 1] - self.starts[rows]
+
     def of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers of these rows, and for each number the place in ``rows`` that it belongs to."""
-        counts = self.starts[rows + 1] - self.starts[rows]
+        counts = self.counts(rows)
         places = np.repeat(np.arange(len(rows)), counts)
         return self.numbers[self.starts[rows][places] + runs(counts)], places
 
@@ -44,24 +48,27 @@ class ShingleTable:
     """
 
     def __init__(self, words: Words, n: int, tests: np.ndarray, containment: float, hits: int = 1) -> None:
-        hashes, texts = shingle_hashes(words, n)
-        wanted = np.zeros(len(words.counts), bool)
-        wanted[tests] = True
-        hashes, texts = hashes[wanted[texts]], texts[wanted[texts]]
         self.n, self.containment = n, containment
-        self.keys, rows = np.unique(hashes, return_inverse=True)
-        pairs = np.unique(texts * max(len(self.keys), 1) + rows)
-        texts, rows = np.divmod(pairs, max(len(self.keys), 1))
+        hashes, texts = _shingles(words, n, tests)
+        order = np.argsort(hashes)
+        new = first_of(hashes[order])
+        self.keys = hashes[order][new]
+        width = max(len(self.keys), 1)
+        rows = np.empty(len(order), np.int64)
+        rows[order] = np.cumsum(new) - 1
+        self.pairs = distinct(texts * width + rows)  # sorted: text * keys + row
+        texts, rows = np.divmod(self.pairs, width)
         self.sizes = np.bincount(texts, minlength=len(words.counts))
         self.holders = Postings(rows, texts, len(self.keys))
-        self.pairs = pairs  # sorted: text * keys + row
         self.rarity = np.diff(self.holders.starts)
-        order = np.lexsort((rows, self.rarity[rows], texts))
         least = least_shared(self.sizes, containment)
         self.hits = np.minimum(least, hits)
-        prefix = self.sizes - least + self.hits
-        first = runs(self.sizes[self.sizes > 0]) < prefix[texts[order]]
-        self.rare = Postings(rows[order][first], texts[order][first], len(self.keys))
+        by_rarity = np.argsort(self.rarity, kind="stable")
+        rank = np.empty(len(by_rarity), np.int64)
+        rank[by_rarity] = np.arange(len(by_rarity))
+        texts, ranks = np.divmod(np.sort(texts * width + rank[rows]), width)
+        rare = runs(self.sizes[self.sizes > 0]) < (self.sizes - least + self.hits)[texts]
+        self.rare = Postings(by_rarity[ranks[rare]], texts[rare], len(self.keys))
         self._sieve = _Sieve(self.keys)
 
     def __len__(self) -> int:
@@ -82,6 +89,19 @@ class ShingleTable:
         at = np.minimum(np.searchsorted(self.pairs, wanted), len(self.pairs) - 1)
         found: np.ndarray = self.pairs[at] == wanted
         return found
+
+
+def _shingles(words: Words, n: int, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the shingles of these texts, and the text of each; some texts at once, as large arrays take longer."""
+    wanted = np.zeros(len(words.counts), bool)
+    wanted[tests] = True
+    found = [(np.zeros(0, np.uint64), np.zeros(0, np.int64))]
+    for low in range(0, len(wanted), _TEXTS):
+        hashes, texts = shingle_hashes(words.part(low, low + _TEXTS), n)
+        kept = wanted[low + texts]
+        found.append((hashes[kept], low + texts[kept]))
+    hashes, texts = (np.concatenate(part) for part in zip(*found, strict=True))
+    return hashes, texts
 
 
 class _Sieve:

@@ -23,7 +23,9 @@ def folder(tmp_path: Path) -> Path:
     bench = tmp_path / "bench"
     (bench / "qrels").mkdir(parents=True)
     (bench / "corpus.jsonl").write_text(json.dumps({"_id": "d1", "title": "Lamps", "text": HEAD.upper()}) + "\n")
-    (bench / "queries.jsonl").write_text(json.dumps({"_id": "q1", "text": "Who lights the green lamp at dawn?"}) + "\n")
+    (bench / "queries.jsonl").write_text(
+        json.dumps({"_id": "q1", "text": "Who lights the green lamp at dawn and in winter, and why?"}) + "\n"
+    )
     (bench / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
     return tmp_path
 
