@@ -1,6 +1,7 @@
 """Searches of a training file for texts of a test file by other packages and by the published rule: ``python overlap.py NAME FOLDER FOUND [MODEL]``.
 
-Both files have lines of JSON with "id" and "text". FOUND gets the pairs found, as arrays ``train``, ``test`` (line numbers) and ``score``. It imports nothing of ours.
+Both files have lines of JSON with "id" and "text". FOUND gets the pairs found, as arrays ``train``, ``test`` (line numbers) and
+``score``. It imports nothing of ours.
 """
 
 import json

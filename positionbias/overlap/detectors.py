@@ -51,6 +51,14 @@ class Hits:
         """Return no hits."""
         return Hits(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
+    @staticmethod
+    def together(parts: Sequence[Hits]) -> Hits:
+        """Return the hits of one detector in several parts, one after another."""
+        if not parts:
+            return Hits.none()
+        scores = {name: np.concatenate([part.scores[name] for part in parts]) for name in parts[0].scores}
+        return Hits(np.concatenate([part.train for part in parts]), np.concatenate([part.test for part in parts]), scores)
+
 
 Search = Callable[[Texts], Hits]
 Maker = Callable[[Texts, OverlapSettings], Search]

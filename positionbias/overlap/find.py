@@ -72,7 +72,7 @@ def find_overlap(
         work = folder / _WORK
         work.mkdir(exist_ok=True)
         found = _Overlap(folder, work, training, tests, settings, evidence, encoder, map_shards)
-        results = with_precision(found.measured(), folder, sheets)
+        results = with_precision(found.measured(), folder, sheets, settings)
         results += found.true_recall(truth)
         remove(work)
         write_results(folder, results, manifest(results, found.remarks))
@@ -151,7 +151,7 @@ class _Overlap:
         """Measure what was found of known pairs of queries."""
         for test in self.tests if truth and QUERIES in self.settings.units else []:
             pairs = read_pairs(self.folder / file_of(test.name, QUERIES))
-            yield from true_recall(pairs, truth, self.settings.detectors, test_set=test.name, unit=QUERIES)
+            yield from true_recall(pairs, truth, self.settings, test_set=test.name, unit=QUERIES)
 
     def _known_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
         """Measure what the detectors find of planted duplicates, where it is asked."""

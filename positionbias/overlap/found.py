@@ -22,7 +22,7 @@ HITS = pa.schema(
         ("shared", pa.bool_()),
         *((name, pa.float64()) for name in SCORES),
         ("train_id", pa.string()),
-        ("train_text", pa.string()),
+        ("train_text", pa.large_string()),
     ]
 )
 
@@ -59,7 +59,7 @@ class Found:
 
 def merged(paths: Sequence[Path], sources: Sequence[int], detectors: int, kept: int) -> Found:
     """Return the pairs of all blocks, given the file of each and the number of its training set."""
-    tables = [ipc.open_file(pa.memory_map(str(path))).read_all() for path in paths]
+    tables = [_mapped(path) for path in paths]
     table = pa.concat_tables([HITS.empty_table(), *tables])
     source = np.repeat(np.array(sources, np.int64), [len(one) for one in tables])
     rows = best_rows(table, kept, source)
@@ -79,6 +79,12 @@ def merged(paths: Sequence[Path], sources: Sequence[int], detectors: int, kept: 
     rows = rows[first][order]
     shared = table["shared"].to_numpy()[rows]
     return Found(source[first][order], tests[first][order], shared, by[order], best[order], rows, table)
+
+
+def _mapped(path: Path) -> pa.Table:
+    """Return a block's hits, mapped: their texts are read when they are written. The file itself is closed, as there may be thousands."""
+    with pa.memory_map(str(path)) as file:
+        return ipc.open_file(file).read_all()
 
 
 def best_rows(table: pa.Table, kept: int, sources: np.ndarray | None = None) -> np.ndarray:

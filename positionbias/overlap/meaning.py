@@ -1,9 +1,10 @@
 """Texts of one meaning: the cosine of an encoder's vectors is at least a threshold; all training texts are compared with all test texts, exactly.
 
-Encoding takes milliseconds a text, so that a large corpus takes days. With ``settings.encode`` "candidates" only training texts are encoded that
-words propose [decision]: those that share a tenth of the runs of 3 words, with test texts of fewer than ``settings.n`` words half of the words, seen from either
-text. ``recall.candidate_recall`` measures on a sample what that misses. On 12,000 passages of MS MARCO against 3,000 others it encodes a fifth,
-and keeps 92 % of the pairs with minilm's own threshold; half of the words would keep as much and take twenty times as long.
+Encoding takes milliseconds a text, so that a large corpus takes days. With ``settings.encode`` "candidates" only training texts
+are encoded that words propose [decision]: those that share a tenth of the runs of 3 words, with test texts of fewer than
+``settings.n`` words half of the words, seen from either text. ``recall.candidate_recall`` measures on a sample what that
+misses. On 12,000 passages of MS MARCO against 3,000 others it encodes a fifth, and keeps 92 % of the pairs with minilm's own
+threshold; half of the words would keep as much and take twenty times as long.
 
 Texts are encoded in their comparable form, as queries are by ``leakage find``. Texts without a word have no meaning.
 """

@@ -2,14 +2,15 @@
 
     J(A, B) = |A ∩ B| / |A ∪ B|
 
-MinHash estimates this coefficient, and its buckets miss some pairs. As the test texts' runs are in memory here, nothing needs an estimate
-[decision]: a pair shares at least the part J of the test text's runs, so it shares ``HITS`` of its rarest ones, and all pairs that do are counted
-(prefix filter: Chaudhuri, Ganti, Kaushik 2006). This finds every pair, in less time than MinHash in buckets by datasketch or rensa
-(``benchmarks/overlap_detectors.py``).
+MinHash estimates this coefficient, and its buckets miss some pairs. As the test texts' runs are in memory here, nothing needs
+an estimate [decision]: a pair shares at least the part J of the test text's runs, so it shares ``HITS`` of its rarest ones, and
+all pairs that do are counted (prefix filter: Chaudhuri, Ganti, Kaushik 2006). This finds every pair, in less time than MinHash
+in buckets by datasketch or rensa (``benchmarks/overlap_detectors.py``).
 
-Runs have 3 words [decision]: a changed word spoils as many runs as a run has words, so J >= 0.5 allows one changed word in 9 (with runs of 5,
-one in 15; with runs of 13, one in 39). Test texts of fewer than ``settings.n`` words are not asked for [decision]: half of their few runs are those of their form, as in "what is
-the meaning of". Of 2,032 MS MARCO queries against 56,390 others, 750 pairs that are not equal were found so, and of a random 14 none asked the same.
+Runs have 3 words [decision]: a changed word spoils as many runs as a run has words, so J >= 0.5 allows one changed word in 9
+(with runs of 5, one in 15; with runs of 13, one in 39). Test texts of fewer than ``settings.n`` words are not asked for
+[decision]: half of their few runs are those of their form, as in "what is the meaning of". Of 2,032 MS MARCO queries against
+56,390 others, 750 pairs that are not equal were found so, and of a random 14 none asked the same.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def near(tests: Texts, settings: OverlapSettings) -> Search:
 
 
 class NearSearch(ShingleSearch):
-    """The search by Jaccard coefficient: of the size of one text a part J at least is that of the other, so only test texts' rarest runs are looked up."""
+    """The search by Jaccard coefficient; as both texts share a part J of their runs, only the test texts' rarest are looked up."""
 
     def scores(self, shared: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
         return {"jaccard_words": shared / (train + test - shared)}

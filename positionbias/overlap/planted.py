@@ -74,7 +74,7 @@ def plan_duplicates(texts: Sequence[tuple[str, str]], number: int, seed: int) ->
 
 
 def duplicate(kind: DuplicateKind, text: str, others: Sequence[str], random: Random) -> str | None:
-    """Return a duplicate of a text, or None where the text does not allow this kind; ``others`` are two texts to merge it with, or take words from."""
+    """Return a duplicate of a text, None where it does not allow this kind; ``others`` are two texts to merge with or take words from."""
     return _MADE[kind](text, others, random)
 
 

@@ -1,16 +1,16 @@
 """Compute the precision of each detector, from labelled random samples of the pairs that it found.
 
-A sheet (``posbias leakage sample``) stands for a file of pairs where the weights of its rows add up to their number, or for a detector's pairs where the weights of the
-detector's rows add up to theirs. Any other sheet is no sample of them, and their precision is unknown. So is that of a sheet with an empty label, as nobody knows whether empty
-rows are like the others [decision]. Estimate and one-sided 95 % bound are those of ``leakage.precision``, clustered by test text.
+A sheet (``posbias leakage sample``) stands for a file of pairs where the weights of its rows add up to their number, or for a
+detector's pairs where the weights of the detector's rows add up to theirs. Any other sheet is no sample of them, and their
+precision is unknown. So is that of a sheet with an empty label, as nobody knows whether empty rows are like the others
+[decision]. Estimate and one-sided 95 % bound are those of ``leakage.precision``, clustered by test text.
 
 The pairs are those kept: of a test text with more pairs than are kept, the best.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +22,8 @@ from positionbias.core.places import Place, input_place
 from positionbias.leakage.pairs import Ids, Pair, pairs_file, read_pairs
 from positionbias.leakage.precision import Labelled, Tally
 from positionbias.overlap.lines import file_of
-from positionbias.results.overlap import ALL_SETS, ANY, OverlapFigures
+from positionbias.overlap.settings import OverlapSettings
+from positionbias.results.overlap import ALL_SETS, OverlapFigures
 from positionbias.results.result import Result
 
 __all__ = ["KnownPairs", "Precision", "Sheet", "read_sheets", "read_truth", "with_precision"]
@@ -44,9 +45,9 @@ class Sheet:
 
     rows: Sequence[Pair]
 
-    def of(self, detector: str, source: str = ALL_SETS) -> list[Pair]:
-        """Return the rows of a detector's pairs with a training set."""
-        return [row for row in self.rows if (detector == ANY or detector in row.found_by) and source in (ALL_SETS, row.source)]
+    def of(self, detectors: Set[str], source: str = ALL_SETS) -> list[Pair]:
+        """Return the rows of the pairs that one of the detectors found with a training set."""
+        return [row for row in self.rows if not detectors.isdisjoint(row.found_by) and source in (ALL_SETS, row.source)]
 
 
 def read_sheets(places: Sequence[Place]) -> list[Sheet]:
@@ -85,16 +86,15 @@ class KnownPairs:
 
     def __init__(self, pairs: Iterable[Pair]) -> None:
         self.found_by: dict[Ids, tuple[str, ...]] = {pair.ids: pair.found_by for pair in pairs}
-        self.counts = Counter(name for names in self.found_by.values() for name in (*names, ANY))
 
     def misfit(self, sheet: Sheet) -> Pair | None:
         """Return the first row of a sheet that is none of these pairs; None if all are."""
         return next((row for row in sheet.rows if set(self.found_by.get(row.ids, ("",))) != set(row.found_by)), None)
 
-    def precision(self, detector: str, source: str, sheets: Sequence[Sheet]) -> Precision:
-        """Return the precision of a detector's pairs with a training set, from the sheet with most of them among those that stand for them."""
-        there = [rows for sheet in sheets if (rows := sheet.of(detector, source))]
-        sampled = [sheet.of(detector, source) for sheet in sheets if self._stands_for(sheet, detector)]
+    def precision(self, detectors: Set[str], source: str, sheets: Sequence[Sheet]) -> Precision:
+        """Return the precision of detectors' pairs with a training set, from the sheet with most of them among those that stand for them."""
+        there = [rows for sheet in sheets if (rows := sheet.of(detectors, source))]
+        sampled = [sheet.of(detectors, source) for sheet in sheets if self._stands_for(sheet, detectors)]
         whole = [rows for rows in sampled if rows and all(row.label is not None for row in rows)]
         if whole:
             return _measured(max(whole, key=len))
@@ -102,8 +102,9 @@ class KnownPairs:
             return Precision(why="no labelled sample")
         return Precision(why="rows without a label" if any(sampled) else "no sheet is a sample of all pairs")
 
-    def _stands_for(self, sheet: Sheet, detector: str) -> bool:
-        return _equal(sheet.rows, self.counts[ANY]) or _equal(sheet.of(detector), self.counts[detector])
+    def _stands_for(self, sheet: Sheet, detectors: Set[str]) -> bool:
+        found = sum(not detectors.isdisjoint(names) for names in self.found_by.values())
+        return _equal(sheet.rows, len(self.found_by)) or _equal(sheet.of(detectors), found)
 
 
 def _equal(rows: Sequence[Pair], count: int) -> bool:
@@ -117,7 +118,7 @@ def _measured(rows: Sequence[Pair]) -> Precision:
     return Precision(float(sums.precision[0, -1]), float(sums.lower[0, -1]))
 
 
-def with_precision(results: Sequence[Result], folder: Path, sheets: Sequence[Sheet]) -> list[Result]:
+def with_precision(results: Sequence[Result], folder: Path, sheets: Sequence[Sheet], settings: OverlapSettings) -> list[Result]:
     """Return results of overlap with the precision that sheets give, from the pairs in ``folder``.
 
     Raises:
@@ -131,15 +132,17 @@ def with_precision(results: Sequence[Result], folder: Path, sheets: Sequence[She
         misfits = [pairs.misfit(sheet) for pairs in known.values()]
         if all(misfits):
             raise _refused(max((row for row in misfits if row), key=lambda row: row.line))
-    return [_with(one, known, sheets) for one in results]
+    return [_with(one, known, sheets, settings) for one in results]
 
 
-def _with(one: Result, known: Mapping[tuple[str, str], KnownPairs], sheets: Sequence[Sheet]) -> Result:
+def _with(
+    one: Result, known: Mapping[tuple[str, str], KnownPairs], sheets: Sequence[Sheet], settings: OverlapSettings
+) -> Result:
     if not isinstance(one.payload, OverlapFigures):
         return one
     pairs = known[one.collection, one.payload.unit]
     fitting = [sheet for sheet in sheets if pairs.misfit(sheet) is None]
-    found = pairs.precision(one.payload.detector, one.system, fitting)
+    found = pairs.precision(settings.counted(one.payload.detector), one.system, fitting)
     return replace(one, payload=msgspec.structs.replace(one.payload, precision=found.value, precision_low=found.lower))
 
 

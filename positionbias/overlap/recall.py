@@ -1,7 +1,8 @@
-"""Measure recall: what detectors find of planted duplicates of the test texts, by kind, and what candidates of the words find of all pairs by meaning.
+"""Measure recall: of planted duplicates and known pairs, by kind, and of all pairs by meaning where only candidates are encoded.
 
-The duplicates go through the searches as one more training set. One counts as found if it is found with its own test text. Each test text gives one
-duplicate of a kind, so a kind's interval is Wilson's; that over all kinds is clustered by test text (``leakage.precision``).
+The duplicates go through the searches as one more training set. One counts as found if it is found with its own test text. Each
+test text gives one duplicate of a kind, so a kind's interval is Wilson's; that over all kinds is clustered by test text
+(``leakage.precision``).
 
 For candidates about ``SAMPLE`` training texts are drawn by their ids and compared in full [decision].
 """
@@ -60,7 +61,7 @@ def planted_recall(
     if not planted:
         return
     found = {name: _found(planted, of_set.start, search) for name, search in searches.items()}
-    found[ANY] = np.any(list(found.values()), axis=0)
+    found[ANY] = np.any([found[name] for name in settings.counted(ANY)], axis=0)
     words = tests.words.counts[of_set][[one.test for one in planted]]
     for name, hits in found.items():
         least, below = settings.words_of(name)
@@ -82,14 +83,14 @@ def _found(planted: list[Duplicate], first: int, search: Search) -> np.ndarray:
 
 
 def true_recall(
-    found: Iterable[Pair], truth: Iterable[Pair], detectors: Sequence[str], *, test_set: str, unit: str
+    found: Iterable[Pair], truth: Iterable[Pair], settings: OverlapSettings, *, test_set: str, unit: str
 ) -> Iterator[Result]:
     """Yield what each detector, and any of them, finds of the pairs that are true, by their label."""
     true = {(pair.train_id, pair.test_id): pair.label for pair in truth if not pair.label or pair.label.leaks}
-    by = {(pair.train_id, pair.test_id): {*pair.found_by, ANY} for pair in found}
+    by = {(pair.train_id, pair.test_id): set(pair.found_by) for pair in found}
     kinds, tests = [label.name if label else "" for label in true.values()], [test for _, test in true]
-    for name in (*detectors, ANY):
-        hits = np.array([name in by.get(ids, ()) for ids in true])
+    for name in (*settings.detectors, ANY):
+        hits = np.array([not settings.counted(name).isdisjoint(by.get(ids, ())) for ids in true])
         yield _result(TRUE_RECALL, kinds, tests, hits, name, test_set, unit, None)
 
 
@@ -106,7 +107,8 @@ def _result(
     """Return the share found, over all and by kind, of duplicates with a kind and a test text each."""
     of_kinds = {}
     for kind in dict.fromkeys(kinds):
-        share = _share([found[place] for place, own in enumerate(kinds) if own == kind], [t for t, own in zip(tests, kinds, strict=True) if own == kind])  # fmt: skip
+        own = [place for place, one in enumerate(kinds) if one == kind]
+        share = _share([found[place] for place in own], [tests[place] for place in own])
         low, high = (share.interval.low, share.interval.high) if share.interval else (None, None)
         of_kinds[kind] = FoundOfPlanted(share.pairs, share.leaks, low, high)
     share = _share(found, tests)

@@ -80,13 +80,13 @@ class ShingleSearch:
         sizes = _distinct(hashes, texts, met)
         known = distinct(number * len(table) + rows)
         train, rows = np.divmod(known, len(table))  # by training text: its known shingles, each once
-        found = [self._counted(part, train, rows, len(met)) for part in self.candidates(train, rows, sizes)]
-        if not found:
-            return Hits.none()
-        own, test, shared = (np.concatenate(part) for part in zip(*found, strict=True))
-        scores = self.scores(shared, sizes[own], table.sizes[test])
-        kept = np.max(list(scores.values()), axis=0) >= table.containment
-        return Hits(met[own[kept]], test[kept], {name: score[kept] for name, score in scores.items()})
+        found = []
+        for part in self.candidates(train, rows, sizes):
+            own, test, shared = self._counted(part, train, rows, len(met))
+            scores = self.scores(shared, sizes[own], table.sizes[test])
+            kept = np.max(list(scores.values()), axis=0) >= table.containment
+            found.append(Hits(met[own[kept]], test[kept], {name: score[kept] for name, score in scores.items()}))
+        return Hits.together(found)
 
     def scores(self, shared: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
         """Return the scores of pairs that share ``shared`` of ``train`` and ``test`` shingles; a pair is found if one reaches ``containment``."""

@@ -26,6 +26,7 @@ from positionbias.results.overlap import ANY
 
 __all__ = ["BlockFacts", "OpenEncoder", "Part", "TestSide", "search_blocks", "write_tests"]
 
+_ROWS, _PILE = 1 << 14, 1 << 18  # hits with their texts
 _TESTS = pa.schema([("id", pa.string()), ("text", pa.string())])
 
 
@@ -133,19 +134,17 @@ class _BlockSearch:
         tests, found = self.made()
         names, sets = list(found), len(self.side.starts) - 1
         counts = {kind: {name: np.zeros(sets, np.int64) for name in (*names, ANY)} for kind in ("pairs", "shared")}
-        tables, texts, left_out = [], 0, 0
+        best, texts, left_out = _Best(self.side.settings.kept), 0, 0
         for batch in part.block.batches():
             texts += len(batch)
             left_out += batch.left_out
             hits = {name: search(batch) for name, search in found.items()}
             shared = {name: self._shared(one, batch, tests, part) for name, one in hits.items()}
             self._count(hits, shared, counts, len(tests))
-            tables += [
-                _table(number, hits[name], shared[name], batch) for number, name in enumerate(names) if len(hits[name].train)
-            ]
-        best = _best(pa.concat_tables(tables), self.side.settings.kept) if tables else HITS.empty_table()
+            for number, name in enumerate(names):
+                best.add(number, hits[name], shared[name], batch)
         with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, HITS) as file:
-            file.write_table(best, max_chunksize=1 << 14)
+            file.write_table(best.table(), max_chunksize=_ROWS)
         return BlockFacts(texts, left_out, *({name: one.tolist() for name, one in of.items()} for of in counts.values()))
 
     def _shared(self, hits: Hits, batch: Texts, tests: Texts, part: Part) -> np.ndarray:
@@ -185,11 +184,30 @@ def _table(detector: int, hits: Hits, shared: np.ndarray, batch: Texts) -> pa.Ta
         pa.array(hits.test.astype(np.int32)),
         pa.array(shared),
         *(pa.array(hits.scores[name]) if name in hits.scores else none for name in SCORES),
-        *(pa.array([column[place] for place in hits.train.tolist()], pa.string()) for column in (batch.ids, batch.texts)),
+        *(pa.array([column[place] for place in hits.train.tolist()]) for column in (batch.ids, batch.texts)),
     ]
-    return pa.table(columns, schema=HITS)
+    return pa.table(columns, names=HITS.names).cast(HITS)
 
 
-def _best(table: pa.Table, kept: int) -> pa.Table:
-    """Return the best hits of each detector and test text, each training id once, and those of a shared corpus."""
-    return table.take(pa.array(best_rows(table, kept)))
+class _Best:
+    """The best hits of each detector and test text, each training id once, and those of a shared corpus; others are dropped as they pile up."""
+
+    def __init__(self, kept: int) -> None:
+        self.kept, self.tables, self.rows, self.most = kept, [HITS.empty_table()], 0, _PILE
+
+    def add(self, detector: int, hits: Hits, shared: np.ndarray, batch: Texts) -> None:
+        """Add what a detector found in a batch."""
+        for start in range(0, len(hits.train), _ROWS):
+            part = slice(start, start + _ROWS)
+            scores = {name: values[part] for name, values in hits.scores.items()}
+            self.tables.append(_table(detector, Hits(hits.train[part], hits.test[part], scores), shared[part], batch))
+            self.rows += len(self.tables[-1])
+            if self.rows > self.most:
+                self.most = max(_PILE, 2 * len(self.table()))
+
+    def table(self) -> pa.Table:
+        """Return the best so far."""
+        whole = pa.concat_tables(self.tables)
+        self.tables = [whole.take(pa.array(best_rows(whole, self.kept)))]
+        self.rows = len(self.tables[0])
+        return self.tables[0]

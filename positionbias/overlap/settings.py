@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from positionbias.core.places import Place
 from positionbias.core.settings import Panel, check_once, check_settings, seed_setting, setting
+from positionbias.results.overlap import ANY
 
 __all__ = [
     "ALL",
@@ -128,6 +129,10 @@ class OverlapSettings:
     def short(self) -> int:
         """The words of a run for test texts shorter than ``n`` words."""
         return min(self.n, self.short_n)
+
+    def counted(self, detector: str) -> set[str]:
+        """Return the detectors behind a row: the one, or those that are counted together as any."""
+        return {self.detectors[place] for place in self.together} if detector == ANY else {detector}
 
     @property
     def together(self) -> list[int]:

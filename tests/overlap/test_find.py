@@ -18,6 +18,7 @@ from positionbias.core.shard_work import work_folder
 from positionbias.engine.choose import Engine
 from positionbias.leakage.pairs import read_pairs
 from positionbias.ops.leakage_overlap import OverlapFound
+from positionbias.overlap import search
 from positionbias.overlap.find import find_overlap
 from positionbias.overlap.settings import OverlapSettings
 from positionbias.overlap.sources import text_set
@@ -283,3 +284,18 @@ def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
         pb.overlap_leakage([good], tests=[twice], settings=OverlapSettings(all_passages=True), out=out)
     assert not out.exists()
     assert not work_folder(out).exists()
+
+
+def test_hits_that_pile_up_are_dropped_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 equal training texts and 20 equal test texts: 6,000 pairs, of which the first of each test text by id are kept."""
+    train = write_lines(tmp_path / "train.jsonl", [{"passage": text_of(1), "id": f"{n:03}"} for n in range(300)])
+    test = write_lines(tmp_path / "test.jsonl", [{"passage": text_of(1), "id": f"t{n}"} for n in range(20)])
+    settings = OverlapSettings(units=("passages",), detectors=("exact", "ngram"), kept=3)
+    for out, rows, pile in (("whole", 1 << 14, 1 << 18), ("parts", 7, 50)):
+        monkeypatch.setattr(search, "_ROWS", rows)
+        monkeypatch.setattr(search, "_PILE", pile)
+        found = pb.overlap_leakage([train], tests=[test], settings=settings, out=tmp_path / out)
+        assert ids_in(tmp_path / out, "test.passages") == [(f"{n:03}", f"t{t}") for t in range(20) for n in range(3)]
+        counts = figures(found, "passages", "exact")
+        assert (counts.pairs, counts.kept, counts.leaked) == (6_000, 60, 20)
+    assert bytes_of(tmp_path / "whole") == bytes_of(tmp_path / "parts")

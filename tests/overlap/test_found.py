@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from itertools import pairwise
 from pathlib import Path
@@ -123,3 +124,10 @@ def test_a_pair_leaks_where_its_query_and_its_passage_do(tmp_path: Path) -> None
     # as pairs of short texts, those are candidates whose query or passage nothing else finds; both of (q2, p2) are
     weak = joined(queries, passages, [train], [(0, 0), (0, 1), (5, 1)], ["exact", "short"])
     assert weak.found_by.tolist() == [[True, False], [False, True], [False, True]]
+
+
+def test_thousands_of_blocks_keep_no_file_open(tmp_path: Path) -> None:
+    found = merge([[Hit(0, number, 0.5, "a")] for number in range(300)], [0] * 300, tmp_path, 1)
+    mapped = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(tmp_path) in line]
+    held = [one for one in Path("/proc/self/fd").iterdir() if str(tmp_path) in os.path.realpath(one)]
+    assert (len(rows(found)), len(mapped), held) == (300, 300, [])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -123,3 +125,17 @@ def test_parts_of_bounded_memory_change_nothing(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("positionbias.overlap.scan.AT_ONCE", 3)
     assert whole
     assert found(test, train, jaccard=0.2) == whole
+
+
+@pytest.mark.realdata
+def test_near_duplicates_of_real_passages_are_those_of_brute_force() -> None:
+    """MS MARCO's passages hold near-duplicates of each other; every pair of a set of runs with another one says which."""
+    place = Path(os.environ["POSBIAS_DATA"]) / "msmarco_mini" / "collection.tsv"
+    lines = [line.split("\t", 1)[1] for line in place.read_text("utf-8").splitlines()[:1_800]]
+    test, train = texts(*lines[:300]), texts(*lines[300:])
+    chosen = OverlapSettings(detectors=("near",), jaccard=0.3)
+    got = pairs(searches(test, chosen)["near"](train))
+    long = [len(comparable_words(text)) >= chosen.n for text in test.texts]
+    expected = {pair: score for pair, score in brute_force(test, train, 3, 0.3).items() if long[pair[1]]}
+    assert len(expected) > 10
+    assert got == pytest.approx(expected)
