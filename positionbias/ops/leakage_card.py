@@ -17,7 +17,7 @@ from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.ops.outcome import Judgement, refuse_outputs
+from positionbias.ops.outcome import Judgement, Printed, refuse_outputs
 from positionbias.ops.query_encoder import Encoder
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from positionbias.overlap.check_card import Agreement
     from positionbias.overlap.settings import OverlapSettings
     from positionbias.report.table import Table
+    from positionbias.results.result import Result
 
 __all__ = ["CardChecked", "CardWritten", "check_leakage_card", "leakage_card"]
 
@@ -34,20 +35,18 @@ _CODES = {"pass": 0, "fail": 1, "cannot tell": 3}  # as posbias check
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class CardWritten(Judgement):
-    """A card, and where its Markdown stands; its JSON stands beside it."""
+class CardWritten(Printed):
+    """A card, where its Markdown stands, and the results that it shows; its JSON stands beside it."""
 
     card: Card
     path: Path
+    results: Sequence[Result]
 
     def __str__(self) -> str:
-        from positionbias.overlap.card_text import card_sentences
+        from positionbias.core.screen import wrapped
+        from positionbias.overlap.text import overlap_verdict
 
-        return "\n".join(card_sentences(self.card))
-
-    def to_json(self) -> JsonObject:
-        """Return the card."""
-        return self.card.to_json()
+        return wrapped("\n".join(overlap_verdict(self.results)))
 
 
 @operation
@@ -79,7 +78,7 @@ def leakage_card(
         >>> import positionbias as pb
         >>> found = pb.overlap_leakage(["planted:train"], tests=["planted:test"], out="overlap")
         >>> print(pb.leakage_card(["overlap"], out="card.md"))
-        planted.test, passages: ...
+        0 of 18 queries of planted.test ...
     """
     from positionbias.core.publish import atomic_file
     from positionbias.overlap.card import card_of
@@ -91,7 +90,8 @@ def leakage_card(
     if beside == place:
         raise SettingError(f"--out: wanted a Markdown file, beside which the JSON goes; found {place}; name it .md")
     refuse_outputs(place, beside, overwrite=overwrite)
-    card = card_of([OverlapFolder(one) for one in overlaps])
+    folders = [OverlapFolder(one) for one in overlaps]
+    card = card_of(folders)
     texts = {place: card_markdown(card), beside: json.dumps(card.to_json(), ensure_ascii=False, indent=2) + "\n"}
     for path, text in texts.items():
         with atomic_file(path, overwrite=overwrite) as partial:
@@ -99,14 +99,20 @@ def leakage_card(
     hint(
         f"written to {pasted(place)}, its JSON to {pasted(beside)}; posbias leakage check-card {pasted(beside)} compares it with data"
     )
-    return CardWritten(card, place)
+    return CardWritten(card, place, [result for folder in folders for result in folder.results])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CardChecked(Judgement):
-    """Facts of a card beside those at hand."""
+    """Facts of a card beside those at hand, and the results of the search that was made again."""
 
     agreements: Sequence[Agreement]
+    found: Sequence[Result] = ()
+
+    @property
+    def results(self) -> Sequence[Result]:
+        """The results of the search."""
+        return self.found
 
     @property
     def outcome(self) -> Outcome:
@@ -180,10 +186,13 @@ def check_leakage_card(
     if (version := package_versions()["positionbias"]) != held.version:
         say(f"{path}: made by positionbias {held.version}; this is {version}, which may count otherwise")
     agreements = list(agreements_of_sets(held, given.checksums))
+    results: list[Result] = []
     with engine.open() as map_shards:
         for overlap in held.overlaps:
-            agreements += agreements_of_counts(overlap, given.search(path, overlap, map_shards))
-    return CardChecked(agreements)
+            found = given.search(path, overlap, map_shards)
+            agreements += agreements_of_counts(overlap, given.rows(overlap, found))
+            results += found
+    return CardChecked(agreements, results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,25 +231,28 @@ class _Given:
                 checksums[f"{side} set {opened.name}"] = opened.checksum
         return _Given(found["training"], found["test"], checksums, encoder)
 
-    def search(self, path: Path, overlap: Overlap, map_shards: MapShards) -> dict[tuple[str, str, str, str], Found]:
-        """Make a card's search again with the sets at hand; rows of all training sets only where all are there."""
-        from positionbias.ops.overlap_again import search_again
+    def rows(self, overlap: Overlap, results: Sequence[Result]) -> dict[tuple[str, str, str, str], Found]:
+        """Return results as rows of a card; those of all training sets only where all are there."""
         from positionbias.overlap.card import rows_of
-        from positionbias.overlap.sources import text_set
         from positionbias.results.overlap import ALL_SETS
+
+        complete = len(_at_hand(overlap.training, self.training)) == len(overlap.training)
+        return {row.key: row for row in rows_of(results) if complete or row.training != ALL_SETS}
+
+    def search(self, path: Path, overlap: Overlap, map_shards: MapShards) -> list[Result]:
+        """Make a card's search again with the sets at hand."""
+        from positionbias.ops.overlap_again import search_again
+        from positionbias.overlap.sources import text_set
 
         settings = _settings(overlap, path)
         train, test = _at_hand(overlap.training, self.training), _at_hand(overlap.tests, self.tests)
         if not train or not test:
-            return {}
+            return []
         encoder = self.encoder if self.encoder.encoder is not None else replace(self.encoder, encoder=overlap.encoder or None)
         training = [text_set(one, settings, test=False) for one in train]
         tests = [text_set(one, settings, test=True) for one in test]
         with tempfile.TemporaryDirectory() as folder:
-            results = search_again(Path(folder) / "found", training, tests, settings, encoder, map_shards)
-        rows = {row.key: row for row in rows_of(results)}
-        complete = len(train) == len(overlap.training)
-        return {key: row for key, row in rows.items() if complete or row.training != ALL_SETS}
+            return search_again(Path(folder) / "found", training, tests, settings, encoder, map_shards)
 
 
 def _at_hand(sets: Sequence[CardSet], given: Mapping[str, CollectionLike]) -> list[CollectionLike]:

@@ -93,7 +93,8 @@ def clean_leakage(
     counted: CountedPairs = CountedPairs(),
     removing: Removing = Removing(),
     split: Annotated[
-        str | None, Setting("Whose queries leak; the other splits stay as they are.", metavar="SPLIT", absent="as --side")
+        str | None,
+        Setting("Whose queries leak; the other splits stay as they are.", metavar="SPLIT", absent="train, or that of --pairs"),
     ] = None,
     detector: Annotated[Detector | None, Setting("With --against, what looks.", absent="both")] = None,
     encoder: Encoder = Encoder(),

@@ -68,11 +68,10 @@ def remove_overlap(
     """
     removal, place = _of_search(removing.removal, pairs), output_place(out)
     opened = _opened(given)
-    held = GivenPairs.of(pairs, source, removal, opened)
+    held = GivenPairs.of(pairs, source, removal, split, opened)
     found = evidence_of(held, removal)
     held.check(found)
-    split = split or removal.side
-    reasons = found.reasons
+    split, reasons = held.split, found.reasons
     if removal.needs_judgements:
         if isinstance(opened, Groups):
             do = "give --unit queries or pairs, or clean the collection instead"

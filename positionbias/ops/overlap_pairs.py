@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from pathlib import Path
@@ -11,6 +11,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.groups import Groups
 from positionbias.core.places import Place, input_place
+from positionbias.core.progress import say
 from positionbias.core.seeds import key64
 from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
 from positionbias.ops.outcome import Read
@@ -32,24 +33,28 @@ class GivenPairs:
     file: Path
     source: str | None
     own: Sequence[str]
+    split: str
     removal: Removal
 
     @classmethod
-    def of(cls, pairs: Place, source: str | None, removal: Removal, of: Collection | Groups) -> GivenPairs:
-        """Return the pairs at a place.
+    def of(cls, pairs: Place, source: str | None, removal: Removal, split: str | None, of: Collection | Groups) -> GivenPairs:
+        """Return the pairs at a place; without a split it is that of the sets that are the collection.
 
         Raises:
-            InputError: a folder of other collections, or with only some of the training pairs.
+            InputError: a folder of other collections or splits, or with only some of the training pairs.
         """
         if not is_overlap(pairs):
             file = pairs_file(input_place(pairs))
             if source is not None and removal.side == "test":
                 raise SettingError("--source: wanted with --side train, whose sets it names; found --side test; leave it out")
-            return cls(None, file, source, (), removal)
+            return cls(None, file, source, (), split or removal.side, removal)
         folder = OverlapFolder(pairs)
         sets, what = (folder.training, "training set") if removal.side == "train" else (folder.tests, "test set")
         own = folder.named(sets, _checksums(of), what, source)
-        found = cls(folder, folder.path, source, own, removal)
+        split = split or _only_split([sets[name].split for name in own], removal, folder.path)
+        if removal.what != "passages":  # which belong to no split
+            own = _of_split({name: sets[name].split for name in own}, split, folder.path)
+        found = cls(folder, folder.path, source, own, split, removal)
         if removal.side == "train":
             found._check_complete()
         return found
@@ -117,3 +122,30 @@ class GivenPairs:
 def _checksums(of: Collection | Groups) -> set[str]:
     """Return the checksums of collections whose ids are those of this one, or of this training set."""
     return {of.checksum} if isinstance(of, Collection) else {item.checksum for item in of.manifest.inputs}
+
+
+def _only_split(splits: Sequence[str], removal: Removal, place: Path) -> str:
+    """Return the split of a collection's sets; of several that of the side, where passages go, which belong to none.
+
+    Raises:
+        InputError: several, and something else goes.
+    """
+    named = list(dict.fromkeys(filter(None, splits))) or [removal.side]
+    if len(named) == 1 or removal.what == "passages":
+        return named[0]
+    raise bad_input(place, wanted="--split, as the collection has several there", found=", ".join(named), do="name one")
+
+
+def _of_split(splits: Mapping[str, str], split: str, place: Path) -> list[str]:
+    """Return the names of sets of this split, by their splits, and say which are left alone.
+
+    Raises:
+        InputError: there are none.
+    """
+    own = [name for name, of in splits.items() if of in ("", split)]
+    others = ", ".join(dict.fromkeys(of for of in splits.values() if of not in ("", split)))
+    if not own:
+        raise bad_input(place, wanted=f"pairs of split {split!r}", found=others, do="give another --split")
+    if others:
+        say(f"{place}: what leaks of {others} stays; --split removes it")
+    return own

@@ -13,7 +13,7 @@ from positionbias.report.markdown import code, escaped, table_lines
 from positionbias.report.table import Column
 from positionbias.results.overlap import ANY
 
-__all__ = ["card_markdown", "card_sentences", "detector_lines", "found_lines", "precision_of", "set_lines"]
+__all__ = ["card_markdown", "detector_lines", "found_lines", "precision_of", "set_lines"]
 
 _TEXT = ("Test set", "Unit", "Training set", "Detector")
 _COUNTS = ("Items", "Too short", "Leaked", "Queries", "Leaked queries", "Pairs")
@@ -38,11 +38,6 @@ def _overlap_lines(overlap: Overlap) -> Iterator[str]:
     yield from ["### Overlap", "", *found_lines(overlap.found), ""]
     yield from ["### Detectors", "", *detector_lines(settings_from(overlap.settings, Path("card")), overlap.encoder), ""]
     yield from ["### Repeat", "", f"    {overlap.command}"]
-
-
-def card_sentences(card: Card) -> list[str]:
-    """Return a line for each test set and unit of all searches."""
-    return [line for overlap in card.overlaps for line in _sentences(overlap)]
 
 
 def _sentences(overlap: Overlap) -> Iterator[str]:

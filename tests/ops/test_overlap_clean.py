@@ -14,6 +14,7 @@ from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.records import Qrel
+from positionbias.core.run import Run
 from positionbias.core.shard_work import work_folder
 from positionbias.core.verify import verify
 from positionbias.engine.choose import Engine
@@ -336,3 +337,42 @@ def test_a_passage_that_both_sides_share_is_no_copy_of_itself_afterwards_either(
     assert made.collection.passage_ids() == ["same", "other"]
     assert set(leaked(made).values()) == {0}
     assert {of.shared_corpus for _, of in of_type(made.results, OverlapFigures) if of.detector == "exact"} == {1}
+
+
+def test_the_split_is_that_of_the_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from ..overlap.small import TEST, TEST_PASSAGES, TRAIN, TRAIN_PASSAGES, collection
+
+    splits = {"dl19": TRAIN["train"], "dl20": (TRAIN["train"][0][:2], [Qrel("q1", "c", 1), Qrel("q2", "b", 1)])}
+    collection(tmp_path / "train", TRAIN_PASSAGES, splits)
+    collection(tmp_path / "bench", TEST_PASSAGES, TEST)
+    named = [f"{split}={tmp_path / 'train'}:{split}" for split in splits], [f"bench={tmp_path / 'bench'}"]
+    positionbias.overlap_leakage(named[0], tests=named[1], out=tmp_path / "overlap")
+    with pytest.raises(InputError, match="wanted --split, as the collection has several there; found dl19, dl20; name one"):
+        clean(tmp_path)
+    counted = CountedPairs(pairs=tmp_path / "overlap")
+    made = positionbias.clean_leakage(tmp_path / "train", counted=counted, split="dl19", out=tmp_path / "one")
+    assert "what leaks of dl20 stays; --split removes it" in capsys.readouterr().err
+    assert isinstance(made.collection, Collection)
+    assert [made.collection.count_queries(split) for split in splits] == [1, 2]
+    by_name = clean(tmp_path, out="two", source="dl20", remove="judgements", unit="passages")
+    assert isinstance(by_name.collection, Collection)
+    assert [len(by_name.collection.qrels(split)) for split in splits] == [5, 1]
+    assert isinstance(by_name.removed, LeaksRemoved)
+    assert by_name.removed.split == "dl20"
+    with pytest.raises(InputError, match="wanted pairs of split 'train'; found dl19, dl20; give another --split"):
+        positionbias.clean_leakage(tmp_path / "train", counted=counted, split="train", out=tmp_path / "three")
+
+
+def test_damaged_pairs_and_folders_of_others(folder: Path) -> None:
+    pairs = folder / "overlap" / "pairs" / "bench.passages.jsonl"
+    pairs.write_text(pairs.read_text("utf-8").replace('"c"', '"b"'), encoding="utf-8")
+    with pytest.raises(InputError, match="bench.passages.jsonl"):
+        clean(folder, remove="passages")
+    found = positionbias.evaluate([_run()], collection=folder / "bench")
+    found.save(folder / "results")
+    with pytest.raises(InputError, match="wanted a folder of posbias leakage overlap; found what posbias evaluate wrote"):
+        positionbias.leakage_card([folder / "results"], out=folder / "card.md")
+
+
+def _run() -> Run:
+    return Run({"t1": {"x": 1.0}}, name="run")
