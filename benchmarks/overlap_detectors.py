@@ -20,7 +20,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -269,9 +269,14 @@ def smaller(found: Mapping[str, Mapping[str, Any]], recall: str) -> Iterator[str
             yield f"- {PEERS[name]}: {of['peak'] / 2**20:,.0f} MiB; ours at least {min(ours) / 2**20:,.0f}"
 
 
+def load(found: Mapping[str, Mapping[str, Any]], of: Container[str]) -> float:
+    """Return the median load of the machine while these ran."""
+    return median(one["load"] for name, one in found.items() if name in of)
+
+
 def report(sets: Mapping[str, Mapping[str, Mapping[str, Any]]], given: argparse.Namespace) -> Iterator[str]:
     yield "# Detectors of overlap on planted duplicates\n"
-    loads = ", ".join(f"{name}: {median(of['load'] for of in found.values()):.1f}" for name, found in sets.items())
+    loads = "; ".join(f"{name}: peers {load(found, PEERS):.1f}, ours {load(found, OURS):.1f}" for name, found in sets.items())
     yield f"{hardware()}; one thread each; median load {loads}.\n"
     yield "    python benchmarks/overlap_detectors.py FOLDER --peers PYTHON --model FOLDER\n"
     yield " ".join((__doc__ or "").split("\n\n")[3].split()) + "\n"

@@ -40,6 +40,9 @@ class Encoded(Sequence[str]):
         return len(self.ends) - 1
 
     def __getitem__(self, place):  # type: ignore[no-untyped-def]
+        if isinstance(place, slice):
+            first, last, _ = place.indices(len(self))
+            return Encoded(self.data, self.ends[first : last + 1])
         return self.data[self.ends[place] : self.ends[place + 1]].decode()
 
     def pieces(self) -> list[bytes]:

@@ -46,6 +46,7 @@ def test_encoded_texts_are_the_same_as_decoded_ones() -> None:
     data = "".join(texts).encode()
     encoded = Encoded(data, [0, 4, 4, 8, 9])
     assert list(encoded) == texts
+    assert list(encoded[1:3]) == ["", "é x"]
     assert hash_words(encoded).hashes.tolist() == hash_words(texts).hashes.tolist()
     assert hash_words(encoded).first.tolist() == [0, 2, 2, 4, 5]
 
