@@ -2,7 +2,7 @@
 
 ``python figures/draw.py figure-1`` draws the six histograms of the position-bias paper's Figure 1 from the kept numbers of one
 ``posbias histogram`` over original, word-rotated and sentence-rotated collections, the latter two in several draws. A NAME with ``audit`` in it is an audit's
-(its --out), one with ``leakage`` a leakage study's, one with ``contamination`` a contamination study's, one with ``tripclick`` a TripClick study's, one with ``pool`` a study's of pools, or a verdict's
+(its --out), one with ``leakage`` a leakage study's, one with ``contamination`` a contamination study's, one with ``tripclick`` a TripClick study's, one with ``remedies`` one of remedies, one with ``pool`` a study's of pools, or a verdict's
 on one run. ``python figures/draw.py leakage-memory TABLE`` draws
 what models remember of leaked passages, from that of ``benchmarks/leakage_planted.py``; ``pool-simulated TABLE`` what is measured of a known pool
 bias, from that of ``benchmarks/pool_groups.py``. ``story`` is the README's first picture, from the kept numbers of ``benchmarks/doses.py``.
@@ -24,6 +24,7 @@ from positionbias.audit.page import audit_figures
 from positionbias.papers.contamination.page import contamination_figures
 from positionbias.papers.leakage.page import sizes_figure
 from positionbias.papers.pooling.page import pool_figures
+from positionbias.papers.position_bias.remedy_table import remedy_figure
 from positionbias.papers.tripclick.page import tripclick_figures
 from positionbias.report.drawing import (
     DASHES,
@@ -223,6 +224,8 @@ if __name__ == "__main__":
         save_figure(sizes_figure(load_results(place / "results")), HERE / f"{name}-sizes.svg", overwrite=True)
     elif "contamination" in name:
         draw_contamination(name, load_results(place / "results"))
+    elif "remedies" in name:
+        save_figure(remedy_figure(load_results(place / "results"), width=README_WIDTH), HERE / f"{name}.svg", overwrite=True)
     elif "tripclick" in name:
         draw_tripclick(name, load_results(place / "results"))
     elif name == "pool-simulated":

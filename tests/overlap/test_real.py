@@ -43,7 +43,7 @@ def test_a_set_against_itself_is_found_whole(tmp_path: Path) -> None:
 
 
 def test_msmarcos_training_passages_hold_parts_of_those_relevant_for_dl19_and_dl20(tmp_path: Path) -> None:
-    """Training and test queries share the corpus. What is found are passages of one page: every pair was looked at."""
+    """Training and test queries share the corpus. Those found and read are passages of one page."""
     data = Path(os.environ["POSBIAS_DATA"]) / "msmarco_mini"
     named = ("titled", "titled.tsv"), ("dl19", "dl19.txt"), ("dl20", "dl20.txt")
     attached = [(name, data / f"queries.{name}.tsv", data / f"qrels.{qrels}") for name, qrels in named]
