@@ -34,6 +34,7 @@ from positionbias.core.records import Passage
 from positionbias.core.shards import Shard, write_shard
 from positionbias.overlap.collection_texts import CollectionTexts
 from positionbias.overlap.find import find_overlap
+from positionbias.overlap.normal import comparable_words
 from positionbias.overlap.search import write_tests
 from positionbias.overlap.settings import PASSAGES, OverlapSettings
 from positionbias.results.overlap import OverlapFigures
@@ -83,6 +84,12 @@ def make_tests(place: Path, training: Collection, count: int) -> Collection:
             writer.add_passages(test_passages(training, count))
             writer.finish(Manifest("collection", place.name, "benchmarks/overlap.py", licence="invented"))
     return Collection(place)
+
+
+def holding_a_run(tests: Collection) -> int:
+    """Return how many of the planted test passages have as many words as a run."""
+    planted = (text for passage_id, text in tests.passages() if int(passage_id) % EVERY < 2)
+    return sum(len(comparable_words(text)) >= SETTINGS.n for text in planted)
 
 
 class Part:
@@ -148,7 +155,7 @@ def in_process(folder: Path, gigabytes: float) -> dict[str, Any]:
     return {**json.loads(done.output), "clock": done.seconds, "peak": done.peak, "load": load}
 
 
-def report(options: argparse.Namespace, turns: Sequence[dict[float, dict[str, Any]]], run: dict[str, Any]) -> str:
+def report(options: argparse.Namespace, turns: Sequence[dict[float, dict[str, Any]]], run: dict[str, Any], holding: int) -> str:
     planted = -(-options.tests // EVERY)
     lines = [
         f"# Overlap of {options.tests:,} test passages with training passages, exact and 13-gram",
@@ -172,8 +179,8 @@ def report(options: argparse.Namespace, turns: Sequence[dict[float, dict[str, An
             )
     lines += [
         "",
-        f"Planted: {planted:,} training passages in capitals, which both detectors must find, and {planted:,} cut after six tenths of their words, which "
-        "ngram must find where at least 13 words are left.",
+        f"Planted: {planted:,} training passages in capitals, and {planted:,} cut after six tenths of their words. {holding:,} of them have 13 words or more: "
+        "so many must ngram find.",
         "",
         f"The command over {options.passages:,} training passages, --workers {options.workers}: {run['clock'] / 60:.1f} minutes on the clock, "
         f"{run['processor']:.0f} seconds of the processor, {run['peak'] / 2**30:.2f} GiB at the peak of all processes together (shared pages once); "
@@ -198,7 +205,7 @@ def main() -> None:
         return
     options.folder.mkdir(parents=True, exist_ok=True)
     training = make_training(options.folder / "training", Corpus(options.passages, 0))
-    make_tests(options.folder / "tests", training, options.tests)
+    tests = make_tests(options.folder / "tests", training, options.tests)
     turns = []
     for number in range(options.turns):
         sizes = options.sizes if number % 2 == 0 else options.sizes[::-1]
@@ -208,7 +215,7 @@ def main() -> None:
         }
         turns.append(made)
     run = kept_part(options.folder / f"whole-{options.workers}.json", partial(whole, options.folder, options.workers))
-    table = report(options, turns, run)
+    table = report(options, turns, run, holding_a_run(tests))
     place = options.out or result_place("overlap")
     place.write_text(table, encoding="utf-8")
     print(table)

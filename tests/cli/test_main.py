@@ -108,7 +108,6 @@ WITHOUT_SEED = {
     "import tripclick",
     "leakage clean",
     "leakage find",
-    "leakage overlap",
     "list",
     "plan",
     "pool coverage",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import positionbias as pb
+from positionbias.formats.release_settings import MsmarcoSettings
 from positionbias.overlap.settings import OverlapSettings
 
 from .sets import ids_in, pairs_in
@@ -38,3 +40,20 @@ def test_a_set_against_itself_is_found_whole(tmp_path: Path) -> None:
     assert found.results[0].value == 1.0
     own = {(row["train_id"], row["test_id"]) for row in pairs_in(tmp_path / "out", "squad.test.passages")}
     assert own >= {(f"c{passage.passage_id}", passage.passage_id) for passage in passages}
+
+
+def test_msmarcos_training_passages_hold_parts_of_those_relevant_for_dl19_and_dl20(tmp_path: Path) -> None:
+    """Training and test queries share the corpus. What is found are passages of one page: every pair was looked at."""
+    data = Path(os.environ["POSBIAS_DATA"]) / "msmarco_mini"
+    named = ("titled", "titled.tsv"), ("dl19", "dl19.txt"), ("dl20", "dl20.txt")
+    attached = [(name, data / f"queries.{name}.tsv", data / f"qrels.{qrels}") for name, qrels in named]
+    files = [data / name for name in ("collection.tsv", "queries.train.tsv", "qrels.train.tsv")]
+    pb.import_msmarco(files, release=MsmarcoSettings(attach=attached), out=tmp_path / "mini")
+    training = [f"{name}={tmp_path / 'mini'}:{name}" for name in ("train", "titled")]
+    tests = [f"{name}={tmp_path / 'mini'}:{name}" for name in ("dl19", "dl20")]
+    settings = OverlapSettings(units=("passages",), detectors=("exact", "ngram"), relevant_from=2)
+    pb.overlap_leakage(training, tests=tests, settings=settings, out=tmp_path / "out")
+    found = {name: pairs_in(tmp_path / "out", f"{name}.passages") for name in ("dl19", "dl20")}
+    assert {pair["found_by"][0] for pairs in found.values() for pair in pairs} == {"ngram"}
+    counts = Counter((name, pair["source"]) for name, pairs in found.items() for pair in pairs)
+    assert counts == {("dl19", "titled"): 7, ("dl20", "titled"): 5, ("dl20", "train"): 2}
