@@ -1,6 +1,7 @@
 """The numbers behind the committed figures and tables, and the tables that are made of them.
 
     python figures/kept_numbers.py keep NAME RESULTS [MEASURE …]  # writes figures/numbers/NAME.json from a folder of results, or from those of some measures
+    python figures/kept_numbers.py compared NAME RESULTS AXIS     # the same of its comparisons on an axis, over trainings
     python figures/kept_numbers.py benchmark NAME FILE            # writes figures/numbers/benchmarks/NAME.json from the tables of a file of benchmarks/results
     python figures/kept_numbers.py tables                         # writes the tables between "<!-- table NAME -->" and "<!-- end of table -->"
 
@@ -57,12 +58,17 @@ _TABLE = re.compile(r"(?<=<!-- table )(\w+)( -->\n).*?(?=<!-- end of table -->)"
 
 def keep(name: str, place: Path, *measures: str) -> None:
     """Write the numbers of a folder of results, with the command's name, its settings and the commit that this is."""
+    _keep(name, place, [r for r in load_results(place) if r.kind not in LEFT_OUT and (not measures or r.measure in measures)])
+
+
+def compared(name: str, place: Path, axis: str) -> None:
+    """The same of comparisons on an axis, over trainings."""
+    _keep(name, place, [r for r, one in of_type(load_results(place), Comparison) if one.noted.axis == over_axis(axis)])
+
+
+def _keep(name: str, place: Path, kept: Sequence[Result]) -> None:
     manifest = read_manifest(place)
-    rows = [
-        one.to_json(items=False)
-        for one in load_results(place)
-        if one.kind not in LEFT_OUT and (not measures or one.measure in measures)
-    ]
+    rows = [one.to_json(items=False) for one in kept]
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
     record = {"command": manifest.command, "settings": manifest.settings, "commit": commit, "results": _rounded(rows)}
     NUMBERS.mkdir(exist_ok=True)
@@ -498,9 +504,10 @@ def plans() -> list[str]:
 def remedies_planted() -> list[str]:
     """What each remedy does to quality and to bias on the planted collection, over trainings and queries."""
     axis, found = over_axis(REMEDIES), of_type(results("remedies-planted"), Comparison)
-    by = {(r.measure, r.facts.variant): one for r, one in found if one.noted.axis == axis and r.facts.seed is None}
+    of = [(r, one) for r, one in found if one.noted.axis == axis and one.difference_interval is not None]
+    by = {(r.measure, r.facts.variant): one for r, one in of}
     lines = [
-        "| remedy | nDCG@10 on original passages | less without a remedy | moved sentence, size in deviations | less without a remedy |",
+        "| remedy | nDCG@10 on original passages | less that without a remedy | size of the effect of a moved sentence | less that without a remedy |",
         "|---|---:|---|---:|---|",
     ]
     variants = list(dict.fromkeys(variant for _, variant in by))
@@ -508,12 +515,12 @@ def remedies_planted() -> list[str]:
     before = " | – | ".join(decimal(one.baseline_mean, 3 - place) for place, one in enumerate(sides[0]))
     lines.append(f"| {NO_REMEDY} | {before} | – |")
     for variant, both in zip(variants, sides, strict=True):
-        cells = [f"{decimal(one.candidate_mean, 3 - place)} | {_signed(one, 3 - place)}" for place, one in enumerate(both)]
+        cells = [f"{decimal(one.candidate_mean, 3 - place)} | {_against(one, 3 - place)}" for place, one in enumerate(both)]
         lines.append(f"| {variant} | {' | '.join(cells)} |")
     return lines
 
 
-def _signed(one: Comparison, digits: int) -> str:
+def _against(one: Comparison, digits: int) -> str:
     assert one.difference_interval is not None
     bounds = (one.difference, one.difference_interval.low, one.difference_interval.high)
     value, low, high = (decimal(number, digits, sign=True) for number in bounds)
@@ -551,6 +558,8 @@ def with_tables(page: str) -> str:
 if __name__ == "__main__":
     if sys.argv[1] == "keep":
         keep(sys.argv[2], Path(sys.argv[3]), *sys.argv[4:])
+    elif sys.argv[1] == "compared":
+        compared(sys.argv[2], Path(sys.argv[3]), sys.argv[4])
     elif sys.argv[1] == "benchmark":
         benchmark_numbers.keep(sys.argv[2], Path(sys.argv[3]))
     else:

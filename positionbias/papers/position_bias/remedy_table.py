@@ -128,8 +128,11 @@ def remedy_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
             axes.set_title(model)
             axes.set_ylabel(f"{measure}, original passages")
             axes.set_xlabel("Moved sentence: end − front, deviations")
-        handles, names = axes.get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=3 if width >= WIDE else 2, frameon=False)
+        handles = {name: handle for one in figure.axes for handle, name in zip(*one.get_legend_handles_labels(), strict=True)}
+        named = [variant for variant in variants if variant in handles]
+        figure.legend(
+            [handles[name] for name in named], named, loc="outside lower center", ncols=3 if width >= WIDE else 2, frameon=False
+        )
     return figure
 
 
@@ -142,7 +145,7 @@ def _point(axes: Axes, row: TrainingRow, measure: str, index: int) -> None:
         axes.plot([across.low, across.high], [y, y], color=colour, linewidth=1.2)
     if along is not None:
         axes.plot([x, x], [along.low, along.high], color=colour, linewidth=1.2)
-    marker = MARKERS[index % len(MARKERS)]
+    marker = MARKERS[(index + index // 12) % len(MARKERS)]  # colours and markers together would repeat after twelve
     axes.plot([x], [y], color=colour, marker=marker, markersize=6, linestyle="none", label=row.facts.variant)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -218,6 +219,24 @@ def test_table_and_figure() -> None:
     assert shows_remedies(results)
     figure = remedy_figure(results)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [NO_REMEDY, "rotate:4 at inference"]
+
+
+def test_the_legend_names_the_points_of_all_panels() -> None:
+    results = made(spread(0.7, 2), spread(0.5, 3))
+    other = [replace(one, facts=replace(one.facts, model="knrm")) for one in of_many({NO_REMEDY: (0.8, -1.0)}, (1,))]
+    figure = remedy_figure([*results, *other])
+    assert len(figure.axes) == 2
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [NO_REMEDY, "rotate:4 at inference"]
+
+
+def test_every_remedy_has_a_look_of_its_own() -> None:
+    results = of_many(
+        dict.fromkeys((NO_REMEDY, *IN_TRAINING, *(f"rotate:{k} at inference" for k in range(2, 8))), (0.8, -1.0)), (1,)
+    )
+    results += [one for measure in ("nDCG@10", MOVED) for one in compared_with_none(results, measure, {}, 1)]
+    points = [line for line in remedy_figure(results).axes[0].get_lines() if line.get_linestyle() == "None"]
+    assert len(points) == 15
+    assert len({(line.get_color(), line.get_marker()) for line in points}) == 15
 
 
 def test_nothing_without_remedies() -> None:
