@@ -33,6 +33,7 @@ Pooling = Literal["cls", "mean", "lasttoken"]  # as sentence-transformers names 
 POOLINGS: tuple[Pooling, ...] = ("cls", "mean", "lasttoken")
 _NAME = "positionbias_calibrated"  # of our attention among transformers'
 _MARK = "_positionbias_calibration"  # on the parts of calibrated layers
+_LEAST = 1e-30  # attention to a basket; less has no digits left, and its tokens share alike
 _ACTIVE: ContextVar[bool] = ContextVar("calibrating", default=False)
 
 
@@ -46,8 +47,9 @@ def evened_out(weights: Tensor, allowed: Tensor, *, strength: float, basket: int
     mass = weights.new_zeros(*weights.shape[:-1], baskets).scatter_add(-1, place, held)
     size = weights.new_zeros(*weights.shape[:-1], baskets).scatter_add(-1, place, inner.expand_as(weights))
     even = mass.sum(-1, keepdim=True) * size / size.sum(-1, keepdim=True).clamp(min=1)
-    factor = torch.where(mass > 0, even / mass, 1.0)
-    return weights + strength * held * (factor.gather(-1, place) - 1)
+    mass, size, even = (part.gather(-1, place) for part in (mass, size.clamp(min=1), even))
+    within = torch.where(mass > _LEAST, held / mass.clamp(min=_LEAST), inner / size)  # each token's share of its basket
+    return weights + strength * (even * within - held)
 
 
 @contextmanager

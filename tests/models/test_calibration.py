@@ -67,11 +67,17 @@ def test_a_row_sums_to_what_it_did_and_one_basket_changes_nothing(weights: list[
     there = torch.ones_like(one, dtype=torch.bool)
     even = evened_out(one, there, strength=strength, basket=basket)
     assert bool((even >= 0).all())
+    assert even.sum().item() == pytest.approx(1)
     inner = one.flatten()[1:-1].split(basket)
-    if all(part.sum() > 0 for part in inner):
-        assert even.sum().item() == pytest.approx(1)
-    if len(inner) <= 1:
+    if len(inner) <= 1 and sum(part.sum() for part in inner) > 0:
         assert torch.allclose(even, one)
+
+
+def test_a_basket_without_attention_gets_its_own_evenly() -> None:
+    for least in (0.0, 1e-40, 1e-44):
+        weights = torch.tensor([0.2, 0.6, 0.0, least, least, 0.2]).view(1, 1, 1, -1)
+        even = evened_out(weights, allowed(1, 1, 1, 1, 1, 1), strength=1, basket=2).flatten().tolist()
+        assert even == pytest.approx([0.2, 0.3, 0.0, 0.15, 0.15, 0.2])
 
 
 def dot(folder: Path, pooling: str = "cls", **encoder: object) -> BertDot:
