@@ -82,7 +82,7 @@ def text_set(given: Collection | Path | str, settings: OverlapSettings, *, test:
     if path.is_dir() and not _is_collection(path):
         return _folder(path, name, split, default, settings, test=test)
     if path.is_file():
-        return TableTexts.of(name or _clean(path.name.partition(".")[0]), path, [path], split or default)
+        return TableTexts.of(name or _clean(path.name.partition(".")[0]), path, [path], split or default, settings, test=test)
     return CollectionTexts.of(find_collection(place), split or default, name, settings, test=test)
 
 
@@ -91,9 +91,9 @@ def _folder(path: Path, name: str, split: str, default: str, settings: OverlapSe
     if is_beir(path):
         return BeirTexts.of(own, path, split or default, settings, test=test)
     if saved_dataset(path):
-        return HubTexts.of(own, path, split, default)
+        return HubTexts.of(own, path, split, settings, test=test)
     if files := table_files(path):
-        return TableTexts.of(own, path, files, split or default)
+        return TableTexts.of(own, path, files, split or default, settings, test=test)
     wanted = "a collection, a BEIR folder, a data set saved by datasets, or files of JSON lines, Parquet, CSV or TSV"
     raise bad_input(path, wanted=wanted, found="a folder with none of them", do="check the path")
 
