@@ -27,6 +27,7 @@ from positionbias.ops.overlap_pairs import GivenPairs
 from positionbias.ops.query_encoder import Encoder
 from positionbias.overlap.card import CardSet, command_of, rows_of
 from positionbias.overlap.collection_texts import CollectionTexts
+from positionbias.overlap.find import NothingToCompare
 from positionbias.overlap.folder import OverlapFolder, is_overlap
 from positionbias.overlap.removal import Evidence, evidence_of, with_judgements
 from positionbias.overlap.removing import Removal, Removing
@@ -198,7 +199,11 @@ class _After:
                 return ()
             others.append(opened)
         training, tests = (others, own) if test else (own, others)
-        return search_again(made.path / CACHE / "searched-again", training, tests, settings, self.encoder, self.map_shards)
+        try:
+            return search_again(made.path / CACHE / "searched-again", training, tests, settings, self.encoder, self.map_shards)
+        except NothingToCompare:
+            say(f"nothing is left of the test set's {self.removal.unit}: the result was not searched again")
+            return ()
 
     def _statement(self, made: Collection, facts: JsonObject) -> Statement:
         folder = self.pairs.folder

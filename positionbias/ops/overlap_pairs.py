@@ -23,6 +23,7 @@ from positionbias.overlap.settings import PAIRS
 __all__ = ["GivenPairs"]
 
 SHEET = 50  # pairs to look at
+_ITEM = {"train": "training", "test": "test"}
 
 
 @dataclass(frozen=True)
@@ -55,20 +56,23 @@ class GivenPairs:
         if removal.what != "passages":  # which belong to no split
             own = _of_split({name: sets[name].split for name in own}, split, folder.path)
         found = cls(folder, folder.path, source, own, split, removal)
-        if removal.side == "train":
-            found._check_complete()
+        found._check_complete()
         return found
 
     def _check_complete(self) -> None:
-        """Refuse a folder that has only the best pairs of what has to go."""
+        """Refuse a folder that has only the best pairs of what has to go; of a test text one pair is enough, unless queries and passages are joined."""
         assert self.folder is not None
+        train, joined = self.removal.side == "train", self.removal.unit == PAIRS
         for result, of in self.folder.figures:
-            needed = self.removal.unit in (of.unit, PAIRS) and of.detector in self.removal.found_by
-            if needed and result.system in self.own and of.kept < of.pairs:
+            own = result.system in self.own if train else result.collection in self.own
+            if of.unit != self.removal.unit or of.detector not in self.removal.found_by or not own:
+                continue
+            count, found = ("", "some that may be missing") if joined else (f" {of.pairs:,}", f"the best {of.kept:,}")
+            if (joined and of.cut) or (train and of.kept < of.pairs):
                 raise bad_input(
                     self.folder.path,
-                    wanted=f"all {of.pairs:,} pairs of {of.unit} by {of.detector}, as every training item has to go",
-                    found=f"the best {of.kept:,}",
+                    wanted=f"all{count} pairs of {of.unit} by {of.detector}, as every {_ITEM[self.removal.side]} item has to go",
+                    found=found,
                     do="run posbias leakage overlap again with more --kept-pairs",
                 )
 

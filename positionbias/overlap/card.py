@@ -135,8 +135,8 @@ def rows_of(results: Sequence[Result]) -> Iterator[Found]:
 
 def command_of(folder: OverlapFolder, out: str = "overlap") -> str:
     """Return the command that repeats a search, with every setting that is no default."""
-    specs = ([one.spec() for one in side.values()] for side in (folder.training, folder.tests))
-    return _command(*specs, folder.settings, folder.encoder[0], out)
+    train, test = ([one.spec() for one in side.values()] for side in (folder.training, folder.tests))
+    return _command(train, test, folder.settings, folder.encoder[0], out)
 
 
 def command_on(overlap: Overlap, path: Path) -> str:
@@ -145,8 +145,8 @@ def command_on(overlap: Overlap, path: Path) -> str:
     Raises:
         InputError: settings that this version does not know.
     """
-    specs = ([one.given for one in side] for side in (overlap.training, overlap.tests))
-    return _command(*specs, settings_from(overlap.settings, path), overlap.encoder, "overlap")
+    train, test = ([one.given for one in side] for side in (overlap.training, overlap.tests))
+    return _command(train, test, settings_from(overlap.settings, path), overlap.encoder, "overlap")
 
 
 def _command(training: Sequence[str], tests: Sequence[str], settings: OverlapSettings, encoder: str, out: str) -> str:

@@ -52,7 +52,7 @@ def agreements_of_sets(card: Card, at_hand: Mapping[str, CardSet]) -> Iterator[A
                     continue
                 seen.add((side, one.name, one.split, one.checksum))
                 own = at_hand.get(name := f"{side} set {one.name}")
-                yield _agreement(f"{name}, checksum", one.checksum, own and own.checksum)
+                yield _agreement(f"{name}, checksum", one.checksum, own.checksum if own else None)
                 if own and own.split != one.split:
                     yield _agreement(f"{name}, split", one.split, own.split)
 

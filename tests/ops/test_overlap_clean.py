@@ -13,7 +13,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest, input_ref
-from positionbias.core.records import Qrel
+from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.shard_work import work_folder
 from positionbias.core.verify import verify
@@ -26,7 +26,7 @@ from positionbias.results.overlap import ANY, OverlapFigures
 from positionbias.results.overlap_removed import LeaksRemoved
 from positionbias.results.select import of_type
 
-from ..overlap.small import both, searched
+from ..overlap.small import TEST_PASSAGES, both, collection, searched
 from ..tiny import tiny_encoder
 
 
@@ -376,3 +376,24 @@ def test_damaged_pairs_and_folders_of_others(folder: Path) -> None:
 
 def _run() -> Run:
     return Run({"t1": {"x": 1.0}}, name="run")
+
+
+@pytest.mark.parametrize(("name", "side", "item"), [("train", "train", "training"), ("bench", "test", "test")])
+def test_pairs_that_may_be_missing_are_refused_on_both_sides(tmp_path: Path, name: str, side: str, item: str) -> None:
+    both(tmp_path)
+    searched(tmp_path, OverlapSettings(units=("pairs",), detectors=("exact", "ngram"), kept=1))
+    with pytest.raises(
+        InputError, match=f"wanted all pairs of pairs by .*, as every {item} item has to go; found some that may"
+    ):
+        clean(tmp_path, name, side=side, remove="judgements")
+
+
+def test_a_test_set_of_which_nothing_is_left_is_not_searched_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both(tmp_path)
+    small = {"test": ([Query("t1", "What is Alpha?"), Query("t4", "unjudged")], [Qrel("t1", "x", 1)])}
+    collection(tmp_path / "few", TEST_PASSAGES, small)
+    positionbias.overlap_leakage([tmp_path / "train"], tests=[f"few={tmp_path / 'few'}"], out=tmp_path / "overlap")
+    made = clean(tmp_path, "few", side="test", remove="queries", unit="pairs")
+    assert made.left == ()
+    assert "nothing is left of the test set's pairs: the result was not searched again" in capsys.readouterr().err
+    assert "Not measured" in (made.path / "left_out" / "CONTAMINATION.md").read_text("utf-8")

@@ -173,8 +173,37 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
         "bench: of some passages only the best 1 pairs were kept (--kept-pairs).",
         "bench: of some queries only the best 1 pairs were kept (--kept-pairs).",
         "bench: 1 queries have fewer than 5 words, so only equal ones are found; posbias leakage find compares their words.",
+        "bench: pairs may be missing, as of some queries or passages only the best 1 were kept (--kept-pairs).",
     ]
     assert read_manifest(tmp_path / "out", kind="results").content["remarks"] == found.remarks
+
+
+def test_test_rows_that_are_left_out_are_said(tmp_path: Path) -> None:
+    write_lines(tmp_path / "train.jsonl", triplets([1]))
+    rows = [*triplets([1]), {"anchor": "x", "positive": None}, {"anchor": None, "positive": text_of(2)}]
+    write_lines(tmp_path / "test.jsonl", rows)
+    found = pb.overlap_leakage([tmp_path / "train.jsonl"], tests=[tmp_path / "test.jsonl"], out=tmp_path / "out")
+    left_out = [remark for remark in found.remarks if "left out" in remark]
+    assert left_out == [f"test: 1 rows without usable {unit} were left out." for unit in ("passages", "queries")]
+
+
+def test_joined_pairs_that_may_be_missing_are_said(tmp_path: Path) -> None:
+    """Five training passages are the test passage; two are kept, and the query in training belongs to the fifth."""
+    queries = {f"q{n}": query_of(1 if n == 5 else 50 + n) for n in range(1, 6)}
+    qrels = [Qrel(f"q{n}", f"p{n}", 1) for n in range(1, 6)]
+    write_collection(tmp_path / "train", {f"p{n}": text_of(1) for n in range(1, 6)}, train=(queries, qrels))
+    write_collection(tmp_path / "bench", {"d": text_of(1)}, test=({"t": query_of(1)}, [Qrel("t", "d", 1)]))
+    for kept, leaked in ((2, 0), (6, 1)):
+        settings = OverlapSettings(units=("pairs",), kept=kept)
+        sets = [tmp_path / "train"], [tmp_path / "bench"]
+        found = pb.overlap_leakage(sets[0], tests=sets[1], settings=settings, out=tmp_path / str(kept))
+        exact = next(result.payload for result in found.results if result.payload.detector == "exact")
+        assert (exact.leaked, exact.cut) == (leaked, not leaked)
+        assert [remark for remark in found.remarks if "pairs may be missing" in remark] == (
+            []
+            if leaked
+            else ["bench.test: pairs may be missing, as of some queries or passages only the best 2 were kept (--kept-pairs)."]
+        )
 
 
 @pytest.fixture(scope="module")
