@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from shlex import join
 from typing import NamedTuple
 
 from positionbias.core.collection import Collection, find_collection
@@ -88,6 +89,8 @@ def remove_overlap(
     with engine.open() as map_shards:
         if isinstance(opened, Groups):
             made = groups_without(opened, place, left_out, map_shards=map_shards, overwrite=overwrite)
+            if held.folder is not None and "none" not in removing.check_by:
+                say("training groups are not searched again; clean their collection the same way to see what is left")
             kept = {"split": split, "left_out": len(opened) - len(made), "kept": len(made)}
             done = Removed(made, _figures({**made.manifest.content_as(dict, LEFT_OUT), **kept}, removal, found), ())
         else:
@@ -227,10 +230,10 @@ class _After:
         name = self.pairs.file.name
         if folder is not None:
             yield command_of(folder, out=name)
-        words = ["posbias leakage clean", self.source.name, "--pairs", name, "--remove", removal.what, "--unit", removal.unit]
-        words += ["--side", removal.side, "--split", self.split, *(f"--found-by {one}" for one in removal.found_by)]
-        words += [f"--source {self.pairs.source}"] if self.pairs.source is not None else []
-        yield " ".join([*words, "--out", self.place.name])
+        words = [self.source.name, "--pairs", name, "--remove", removal.what, "--unit", removal.unit, "--side", removal.side]
+        words += ["--split", self.split, *(word for one in removal.found_by for word in ("--found-by", one))]
+        words += ["--source", self.pairs.source] if self.pairs.source is not None else []
+        yield f"posbias leakage clean {join([*words, '--out', self.place.name])}"
 
 
 def _counted(removal: Removal, found: Evidence) -> JsonObject:

@@ -17,8 +17,8 @@ from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
 from positionbias.ops.outcome import Read
 from positionbias.overlap.folder import OverlapFolder, is_overlap
 from positionbias.overlap.removal import Evidence, counts
-from positionbias.overlap.removing import Removal
-from positionbias.overlap.settings import PAIRS
+from positionbias.overlap.removing import PAIRS_OF, Removal
+from positionbias.overlap.settings import PAIRS, PASSAGES
 
 __all__ = ["GivenPairs"]
 
@@ -95,8 +95,26 @@ class GivenPairs:
     def __iter__(self) -> Iterator[Pair]:
         of_sides = self.removal.side == "train" and (self.folder is not None or self.source is not None)
         own = self.own if self.folder is not None else [self.source]
-        pairs = read_pairs(self.file) if self.folder is None else self.folder.pairs(self.removal.unit, self._tests)
+        pairs = self._of_file() if self.folder is None else self.folder.pairs(self.removal.unit, self._tests)
         yield from (pair for pair in pairs if not of_sides or pair.source in own)
+
+    def _of_file(self) -> Iterator[Pair]:
+        """Stream a file's pairs; refuse those of another unit, and of several training sets without ``source``."""
+        sources: dict[str, None] = {}
+        for pair in read_pairs(self.file):
+            named = bool(pair.train_passage_id), bool(pair.test_passage_id)
+            wanted = {PASSAGES: (False, False), PAIRS: (True, True)}.get(self.removal.unit, named)
+            if named != wanted:
+                found = "ids of queries and passages" if any(named) else "no train_passage_id and test_passage_id"
+                do = "give another --unit, or pairs of this one"
+                raise bad_input(self.file, line=pair.line, wanted=PAIRS_OF[self.removal.unit], found=found, do=do)
+            sources[pair.source] = None
+            if self.removal.side == "train" and self.source is None and len(sources) > 1:
+                found = ", ".join(name or "none" for name in sources)
+                raise bad_input(
+                    self.file, line=pair.line, wanted="pairs of one source", found=found, do="name it with --source"
+                )
+            yield pair
 
     def check(self, found: Evidence) -> None:
         """Refuse a file without pairs; a search may have found none.
