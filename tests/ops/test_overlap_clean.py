@@ -226,7 +226,7 @@ def test_a_set_that_moved_is_not_searched_again(folder: Path, capsys: pytest.Cap
 
 
 def test_other_splits_that_lose_judgements_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from ..overlap.small import TEST_PASSAGES, TRAIN, TRAIN_PASSAGES, collection
+    from ..overlap.small import TEST, TEST_PASSAGES, TRAIN, TRAIN_PASSAGES, collection
 
     queries, qrels = TRAIN["train"]
     collection(tmp_path / "train", TRAIN_PASSAGES, {"train": (queries, qrels), "dev": (queries[:1], [Qrel("q1", "c", 1)])})
@@ -340,7 +340,7 @@ def test_a_passage_that_both_sides_share_is_no_copy_of_itself_afterwards_either(
 
 
 def test_the_split_is_that_of_the_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from ..overlap.small import TEST_PASSAGES, TRAIN, TRAIN_PASSAGES, collection
+    from ..overlap.small import TEST, TEST_PASSAGES, TRAIN, TRAIN_PASSAGES, collection
 
     splits = {"dl19": TRAIN["train"], "dl20": (TRAIN["train"][0][:2], [Qrel("q1", "c", 1), Qrel("q2", "b", 1)])}
     collection(tmp_path / "train", TRAIN_PASSAGES, splits)
