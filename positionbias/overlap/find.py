@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -34,7 +34,7 @@ _WORK = ".work"
 
 
 class NothingToCompare(InputError):
-    """No test set has a text, or for pairs a query with a relevant passage."""
+    """No test set, or a training set, has a text; or for pairs a query with a relevant passage."""
 
 
 _NO_EVIDENCE = EvidenceSettings()
@@ -60,11 +60,11 @@ def find_overlap(
 
     Raises:
         SettingError: two sets of a side with one name.
-        NothingToCompare: test sets without texts to compare.
+        NothingToCompare: test sets, or a training set, without texts to compare.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     for side, flag in ((training, "TRAIN"), (tests, "--test")):
-        if len({one.name for one in side}) < len(side):
+        if len({one.name.casefold() for one in side}) < len(side):  # as files, whose case may not count
             raise SettingError(f"{flag}: wanted different names; found {', '.join(one.name for one in side)}; give NAME=PLACE")
     job: JsonObject = {
         "command": "leakage overlap",
@@ -129,6 +129,7 @@ class _Overlap:
         """Return all results, and write all pairs."""
         both = PAIRS in self.settings.units
         units = {unit: self._searched(unit) for unit in (PASSAGES, QUERIES) if both or unit in self.settings.units}
+        self._check_training(units.values())
         results: list[Result] = []
         for number in range(len(self.tests)):
             for unit, found in units.items():
@@ -144,6 +145,14 @@ class _Overlap:
                 f"{self.tests[0].place}: wanted test texts to compare; found none; give another --test, or --unit"
             )
         return results
+
+    def _check_training(self, units: Iterable[_Unit]) -> None:
+        """Refuse a training set without any text, which would look clean."""
+        searched = {source for of in units for source, fact in zip(of.sources, of.facts, strict=True) if fact.texts}
+        for number, one in enumerate(self.training):
+            if number not in searched:
+                do = "check its split and columns, or give another --unit"
+                raise NothingToCompare(f"{one.place}: wanted training texts to compare; found none; {do}")
 
     def _searched(self, unit: str) -> _Unit:
         """Search all training sets for the test texts of a unit."""

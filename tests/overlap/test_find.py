@@ -187,6 +187,27 @@ def test_test_rows_that_are_left_out_are_said(tmp_path: Path) -> None:
     assert left_out == [f"test: 1 rows without usable {unit} were left out." for unit in ("passages", "queries")]
 
 
+def test_a_training_set_without_texts_is_not_called_clean(tmp_path: Path) -> None:
+    rows = [{**row, "split": "training"} for row in triplets([1])]
+    train, test = write_lines(tmp_path / "train.jsonl", rows), write_lines(tmp_path / "test.jsonl", triplets([1]))
+    with pytest.raises(InputError, match=r"train\.jsonl: wanted training texts to compare; found none; check its split"):
+        pb.overlap_leakage([f"{train}:trian"], tests=[test], out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("N", "n"), "--test: wanted different names; found N, n"),
+        (("n" * 300, "m"), "wanted a name of letters, .* 100 at most"),
+    ],
+)
+def test_names_that_no_file_can_have(tmp_path: Path, names: tuple[str, str], message: str) -> None:
+    place = write_lines(tmp_path / "rows.jsonl", triplets([1]))
+    with pytest.raises(SettingError, match=message):
+        pb.overlap_leakage([place], tests=[f"{name}={place}" for name in names], out=tmp_path / "out")
+
+
 def test_joined_pairs_that_may_be_missing_are_said(tmp_path: Path) -> None:
     """Five training passages are the test passage; two are kept, and the query in training belongs to the fifth."""
     queries = {f"q{n}": query_of(1 if n == 5 else 50 + n) for n in range(1, 6)}
