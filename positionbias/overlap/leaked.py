@@ -15,7 +15,7 @@ from positionbias.overlap.folder import OverlapFolder, RecordedSet, is_overlap
 from positionbias.overlap.lines import file_of
 from positionbias.overlap.removal import counts
 from positionbias.overlap.removing import CountedLeaks
-from positionbias.overlap.settings import PASSAGES, QUERIES
+from positionbias.overlap.settings import PAIRS, PASSAGES, QUERIES
 
 __all__ = ["leaked_of", "leaked_queries", "test_set_of"]
 
@@ -73,5 +73,10 @@ def leaked_of(place: Place, counted: CountedLeaks, qrels: Qrels, checksum: str, 
         found = ", ".join(counted.found_by)
         raise SettingError(f"--found-by: wanted detectors of {folder.path}; found {found}; give of {', '.join(had)}")
     test = test_set_of(folder, checksum, split, unit)
+    own = (of for result, of in folder.figures if (result.collection, of.unit) == (test.name, PAIRS) == (test.name, unit))
+    if any(of.cut and of.detector in counted.found_by for of in own):
+        say(
+            f"--leaked {folder.path}: pairs may be missing, so some leaked queries may count as clean; search with more --kept-pairs"
+        )
     pairs = folder.pairs(unit, [test.name])
     return leaked_queries(pairs, counted, qrels, folder.settings.relevant_from), folder.files(unit, [test.name])

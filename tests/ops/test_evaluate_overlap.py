@@ -101,6 +101,15 @@ def test_what_no_checksum_confirms_is_said(folder: Path, capsys: pytest.CaptureF
     assert "bench is taken for this test set; no checksum confirms it" in capsys.readouterr().err
 
 
+def test_pairs_that_may_be_missing_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both(tmp_path)
+    searched(tmp_path, OverlapSettings(detectors=("exact", "ngram"), kept=1))
+    bench = Collection(tmp_path / "bench")
+    for unit, said in (("queries", False), ("pairs", True)):
+        leaked_of(tmp_path / "overlap", CountedLeaks(unit), bench.qrels("test"), bench.checksum, "test")
+        assert ("some leaked queries may count as clean" in capsys.readouterr().err) is said
+
+
 def test_detectors_that_did_not_search_are_refused(folder: Path) -> None:
     with pytest.raises(SettingError, match=r"--found-by: wanted detectors of .*; found meaning; give of exact, ngram, short"):
         measured(folder, found_by=("meaning",))
