@@ -62,9 +62,11 @@ def permuted(score: Score, orders: int = 8, *, seed: int = 1) -> Callable[[str, 
             keys = [key64(seed, "permutation", number, query, text) for text in texts]
             order = np.argsort(np.array(keys, np.uint64), kind="stable")
             found = as_array(score(query, [texts[place] for place in order.tolist()]))
-            if found.shape != (len(texts),) or not np.isfinite(found).all():
-                raise InputError(f"score: wanted {len(texts)} finite numbers, one a passage; found shape {found.shape}; fix it")
-            total[order] += _ranks(found)
+            numbers = found.dtype.kind in "biuf"
+            if found.shape != (len(texts),) or not numbers or not np.isfinite(found).all():
+                told = f"shape {found.shape}" if numbers else f"{found.dtype}"
+                raise InputError(f"score: wanted {len(texts)} finite numbers, one a passage; found {told}; fix it")
+            total[order] += _ranks(found.astype(np.float64))  # small integers have no negatives
         return len(texts) - total / orders
 
     return averaged

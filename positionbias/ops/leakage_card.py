@@ -158,7 +158,8 @@ def check_leakage_card(
 ) -> CardChecked:
     """Compare a card with the training and test sets at hand: their checksums, then the counts of the same search, made again.
 
-    The exit code is 0 where all agrees, 1 where something does not, 3 where a set of the card was not given, and 2 for bad input.
+    The exit code is 0 where all agrees, 1 where something does not, 3 where a set of the card was not given or it states a precision, which
+    rests on labels, and 2 for bad input.
 
         posbias leakage check-card card.json msmarco:train --test dl19
 
@@ -178,19 +179,19 @@ def check_leakage_card(
     """
     from positionbias.core.manifest import package_versions
     from positionbias.overlap.card import read_card
-    from positionbias.overlap.check_card import agreements_of_counts, agreements_of_sets
+    from positionbias.overlap.check_card import agreement_of_command, agreements_of_counts, agreements_of_sets
 
     path = input_place(card)
     held = read_card(path)
     given = _Given.of(path, held, training, tests, encoder)
     if (version := package_versions()["positionbias"]) != held.version:
         say(f"{path}: made by positionbias {held.version}; this is {version}, which may count otherwise")
-    agreements = list(agreements_of_sets(held, given.checksums))
+    agreements = list(agreements_of_sets(held, given.at_hand))
     results: list[Result] = []
     with engine.open() as map_shards:
         for overlap in held.overlaps:
             found = given.search(path, overlap, map_shards)
-            agreements += agreements_of_counts(overlap, given.rows(overlap, found))
+            agreements += [agreement_of_command(overlap, path), *agreements_of_counts(overlap, given.rows(overlap, found))]
             results += found
     return CardChecked(agreements, results)
 
@@ -201,7 +202,7 @@ class _Given:
 
     training: Mapping[str, CollectionLike]
     tests: Mapping[str, CollectionLike]
-    checksums: Mapping[str, str]
+    at_hand: Mapping[str, CardSet]
     encoder: Encoder
 
     @staticmethod
@@ -212,12 +213,14 @@ class _Given:
 
         Raises:
             InputError: a set that the card does not have.
+            SettingError: two sets of a side with one name.
         """
+        from positionbias.overlap.card import CardSet
         from positionbias.overlap.sources import text_set
 
         settings = _settings(card.overlaps[0], path)
         found: dict[str, dict[str, CollectionLike]] = {"training": {}, "test": {}}
-        checksums = {}
+        at_hand = {}
         for side, given in (("training", training), ("test", tests)):
             known = [
                 one.name for overlap in card.overlaps for one in (overlap.training if side == "training" else overlap.tests)
@@ -227,9 +230,12 @@ class _Given:
                 if opened.name not in known:
                     do = "name it so: NAME=PLACE"
                     raise bad_input(path, wanted=f"a {side} set of {', '.join(dict.fromkeys(known))}", found=opened.name, do=do)
+                if opened.name in found[side]:
+                    raise SettingError(f"{one}: wanted each {side} set once; found {opened.name} again; drop one")
                 found[side][opened.name] = one
-                checksums[f"{side} set {opened.name}"] = opened.checksum
-        return _Given(found["training"], found["test"], checksums, encoder)
+                split = str(getattr(opened, "split", ""))
+                at_hand[f"{side} set {opened.name}"] = CardSet(opened.name, split, opened.checksum, f"{one}")
+        return _Given(found["training"], found["test"], at_hand, encoder)
 
     def rows(self, overlap: Overlap, results: Sequence[Result]) -> dict[tuple[str, str, str, str], Found]:
         """Return results as rows of a card; those of all training sets only where all are there."""

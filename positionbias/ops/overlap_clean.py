@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from shlex import join
 from typing import NamedTuple
 
 from positionbias.core.collection import Collection, find_collection
@@ -27,6 +28,7 @@ from positionbias.ops.overlap_pairs import GivenPairs
 from positionbias.ops.query_encoder import Encoder
 from positionbias.overlap.card import CardSet, command_of, rows_of
 from positionbias.overlap.collection_texts import CollectionTexts
+from positionbias.overlap.find import NothingToCompare
 from positionbias.overlap.folder import OverlapFolder, is_overlap
 from positionbias.overlap.removal import Evidence, evidence_of, with_judgements
 from positionbias.overlap.removing import Removal, Removing
@@ -87,6 +89,8 @@ def remove_overlap(
     with engine.open() as map_shards:
         if isinstance(opened, Groups):
             made = groups_without(opened, place, left_out, map_shards=map_shards, overwrite=overwrite)
+            if held.folder is not None and "none" not in removing.check_by:
+                say("training groups are not searched again; clean their collection the same way to see what is left")
             kept = {"split": split, "left_out": len(opened) - len(made), "kept": len(made)}
             done = Removed(made, _figures({**made.manifest.content_as(dict, LEFT_OUT), **kept}, removal, found), ())
         else:
@@ -198,7 +202,11 @@ class _After:
                 return ()
             others.append(opened)
         training, tests = (others, own) if test else (own, others)
-        return search_again(made.path / CACHE / "searched-again", training, tests, settings, self.encoder, self.map_shards)
+        try:
+            return search_again(made.path / CACHE / "searched-again", training, tests, settings, self.encoder, self.map_shards)
+        except NothingToCompare:
+            say(f"nothing is left of the test set's {self.removal.unit}: the result was not searched again")
+            return ()
 
     def _statement(self, made: Collection, facts: JsonObject) -> Statement:
         folder = self.pairs.folder
@@ -222,10 +230,10 @@ class _After:
         name = self.pairs.file.name
         if folder is not None:
             yield command_of(folder, out=name)
-        words = ["posbias leakage clean", self.source.name, "--pairs", name, "--remove", removal.what, "--unit", removal.unit]
-        words += ["--side", removal.side, "--split", self.split, *(f"--found-by {one}" for one in removal.found_by)]
-        words += [f"--source {self.pairs.source}"] if self.pairs.source is not None else []
-        yield " ".join([*words, "--out", self.place.name])
+        words = [self.source.name, "--pairs", name, "--remove", removal.what, "--unit", removal.unit, "--side", removal.side]
+        words += ["--split", self.split, *(word for one in removal.found_by for word in ("--found-by", one))]
+        words += ["--source", self.pairs.source] if self.pairs.source is not None else []
+        yield f"posbias leakage clean {join([*words, '--out', self.place.name])}"
 
 
 def _counted(removal: Removal, found: Evidence) -> JsonObject:

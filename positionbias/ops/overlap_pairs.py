@@ -17,12 +17,13 @@ from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
 from positionbias.ops.outcome import Read
 from positionbias.overlap.folder import OverlapFolder, is_overlap
 from positionbias.overlap.removal import Evidence, counts
-from positionbias.overlap.removing import Removal
-from positionbias.overlap.settings import PAIRS
+from positionbias.overlap.removing import PAIRS_OF, Removal
+from positionbias.overlap.settings import PAIRS, PASSAGES
 
 __all__ = ["GivenPairs"]
 
 SHEET = 50  # pairs to look at
+_ITEM = {"train": "training", "test": "test"}
 
 
 @dataclass(frozen=True)
@@ -55,20 +56,23 @@ class GivenPairs:
         if removal.what != "passages":  # which belong to no split
             own = _of_split({name: sets[name].split for name in own}, split, folder.path)
         found = cls(folder, folder.path, source, own, split, removal)
-        if removal.side == "train":
-            found._check_complete()
+        found._check_complete()
         return found
 
     def _check_complete(self) -> None:
-        """Refuse a folder that has only the best pairs of what has to go."""
+        """Refuse a folder that has only the best pairs of what has to go; of a test text one pair is enough, unless queries and passages are joined."""
         assert self.folder is not None
+        train, joined = self.removal.side == "train", self.removal.unit == PAIRS
         for result, of in self.folder.figures:
-            needed = self.removal.unit in (of.unit, PAIRS) and of.detector in self.removal.found_by
-            if needed and result.system in self.own and of.kept < of.pairs:
+            own = result.system in self.own if train else result.collection in self.own
+            if of.unit != self.removal.unit or of.detector not in self.removal.found_by or not own:
+                continue
+            count, found = ("", "some that may be missing") if joined else (f" {of.pairs:,}", f"the best {of.kept:,}")
+            if (joined and of.cut) or (train and of.kept < of.pairs):
                 raise bad_input(
                     self.folder.path,
-                    wanted=f"all {of.pairs:,} pairs of {of.unit} by {of.detector}, as every training item has to go",
-                    found=f"the best {of.kept:,}",
+                    wanted=f"all{count} pairs of {of.unit} by {of.detector}, as every {_ITEM[self.removal.side]} item has to go",
+                    found=found,
                     do="run posbias leakage overlap again with more --kept-pairs",
                 )
 
@@ -91,8 +95,26 @@ class GivenPairs:
     def __iter__(self) -> Iterator[Pair]:
         of_sides = self.removal.side == "train" and (self.folder is not None or self.source is not None)
         own = self.own if self.folder is not None else [self.source]
-        pairs = read_pairs(self.file) if self.folder is None else self.folder.pairs(self.removal.unit, self._tests)
+        pairs = self._of_file() if self.folder is None else self.folder.pairs(self.removal.unit, self._tests)
         yield from (pair for pair in pairs if not of_sides or pair.source in own)
+
+    def _of_file(self) -> Iterator[Pair]:
+        """Stream a file's pairs; refuse those of another unit, and of several training sets without ``source``."""
+        sources: dict[str, None] = {}
+        for pair in read_pairs(self.file):
+            named = bool(pair.train_passage_id), bool(pair.test_passage_id)
+            wanted = {PASSAGES: (False, False), PAIRS: (True, True)}.get(self.removal.unit, named)
+            if named != wanted:
+                found = "ids of queries and passages" if any(named) else "no train_passage_id and test_passage_id"
+                do = "give another --unit, or pairs of this one"
+                raise bad_input(self.file, line=pair.line, wanted=PAIRS_OF[self.removal.unit], found=found, do=do)
+            sources[pair.source] = None
+            if self.removal.side == "train" and self.source is None and len(sources) > 1:
+                found = ", ".join(name or "none" for name in sources)
+                raise bad_input(
+                    self.file, line=pair.line, wanted="pairs of one source", found=found, do="name it with --source"
+                )
+            yield pair
 
     def check(self, found: Evidence) -> None:
         """Refuse a file without pairs; a search may have found none.

@@ -15,13 +15,13 @@ from positionbias.core.files import read_json
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import settings_parameters
 from positionbias.core.schema import read_as
-from positionbias.overlap.folder import COMMAND, OverlapFolder, RecordedSet
+from positionbias.overlap.folder import COMMAND, OverlapFolder, RecordedSet, settings_from
 from positionbias.overlap.settings import OverlapSettings
 from positionbias.results.overlap import OverlapFigures
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 
-__all__ = ["Card", "CardSet", "Found", "Overlap", "card_of", "command_of", "read_card", "rows_of"]
+__all__ = ["Card", "CardSet", "Found", "Overlap", "card_of", "command_of", "command_on", "read_card", "rows_of"]
 
 FORMAT = 1
 _DO = "give the JSON file that posbias leakage card wrote"
@@ -135,14 +135,28 @@ def rows_of(results: Sequence[Result]) -> Iterator[Found]:
 
 def command_of(folder: OverlapFolder, out: str = "overlap") -> str:
     """Return the command that repeats a search, with every setting that is no default."""
-    settings = folder.settings
-    words = ["posbias", *COMMAND.split(), *(quote(one.spec()) for one in folder.training.values())]
-    for test in folder.tests.values():
-        words += ["--test", quote(test.spec())]
+    train, test = ([one.spec() for one in side.values()] for side in (folder.training, folder.tests))
+    return _command(train, test, folder.settings, folder.encoder[0], out)
+
+
+def command_on(overlap: Overlap, path: Path) -> str:
+    """Return the command that repeats a card's search, by its sets and settings.
+
+    Raises:
+        InputError: settings that this version does not know.
+    """
+    train, test = ([one.given for one in side] for side in (overlap.training, overlap.tests))
+    return _command(train, test, settings_from(overlap.settings, path), overlap.encoder, "overlap")
+
+
+def _command(training: Sequence[str], tests: Sequence[str], settings: OverlapSettings, encoder: str, out: str) -> str:
+    words = ["posbias", *COMMAND.split(), *map(quote, training)]
+    for test in tests:
+        words += ["--test", quote(test)]
     for one in settings_parameters(OverlapSettings, ""):
         value = getattr(settings, one.name)
         for item in value if one.many else (value,):
             if value != one.default and item is not False:
                 words += [one.flag, *([] if item is True else [quote(f"{item}")])]
-    words += ["--encoder", quote(folder.encoder[0])] if folder.encoder[0] else []
+    words += ["--encoder", quote(encoder)] if encoder else []
     return " ".join([*words, "--out", quote(out)])

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 from positionbias.core.checks import Outcome
 from positionbias.core.screen import wrapped
-from positionbias.overlap.card import Card, Found, Overlap
+from positionbias.overlap.card import Card, CardSet, Found, Overlap, command_on
+from positionbias.overlap.card_text import precision_of
 from positionbias.report.cells import text_cell
 from positionbias.report.table import Column, Table, as_text
 
-__all__ = ["Agreement", "agreement_table", "agreement_text", "agreements_of_counts", "agreements_of_sets", "outcome_of"]
+__all__ = [
+    "Agreement",
+    "agreement_of_command",
+    "agreement_table",
+    "agreement_text",
+    "agreements_of_counts",
+    "agreements_of_sets",
+    "outcome_of",
+]
 
 _COUNTS = tuple(one.name for one in fields(Found) if one.type in ("int", int))
 
@@ -32,24 +42,44 @@ def outcome_of(agreements: Sequence[Agreement]) -> Outcome:
     return next((one for one in (Outcome.FAIL, Outcome.CANNOT_TELL) if one in outcomes), Outcome.PASS)
 
 
-def agreements_of_sets(card: Card, checksums: Mapping[str, str]) -> Iterator[Agreement]:
-    """Compare each set's checksum with those at hand, by ``training set NAME`` and ``test set NAME``."""
+def agreements_of_sets(card: Card, at_hand: Mapping[str, CardSet]) -> Iterator[Agreement]:
+    """Compare each set's checksum with those at hand, by ``training set NAME`` and ``test set NAME``; splits are named where they differ."""
     seen = set()
     for overlap in card.overlaps:
         for side, sets in (("training", overlap.training), ("test", overlap.tests)):
             for one in sets:
-                if (name := f"{side} set {one.name}") not in seen:
-                    seen.add(name)
-                    yield _agreement(f"{name}, checksum", one.checksum, checksums.get(name))
+                if (side, one.name, one.split, one.checksum) in seen:
+                    continue
+                seen.add((side, one.name, one.split, one.checksum))
+                own = at_hand.get(name := f"{side} set {one.name}")
+                yield _agreement(f"{name}, checksum", one.checksum, own.checksum if own else None)
+                if own and own.split != one.split:
+                    yield _agreement(f"{name}, split", one.split, own.split)
+
+
+def agreement_of_command(overlap: Overlap, path: Path) -> Agreement:
+    """Compare a card's command with that of its own sets and settings."""
+    return _agreement("the command", overlap.command, command_on(overlap, path))
 
 
 def agreements_of_counts(overlap: Overlap, found: Mapping[tuple[str, str, str, str], Found]) -> Iterator[Agreement]:
-    """Compare the counts of each row of a search with those at hand, by ``Found.key``."""
+    """Compare the counts of each row of a search with those at hand, by ``Found.key``; a row that the card does not have differs.
+
+    Precision is by labels, which nobody gave: "cannot tell".
+    """
     for row in overlap.found:
-        test, unit, detector, training = row.key
-        what = f"{unit} of {test} in {training}, {detector}"
         own = found.get(row.key)
-        yield _agreement(what, _counts(row, own), None if own is None else _counts(own, row))
+        yield _agreement(_what(row), _counts(row, own), None if own is None else _counts(own, row))
+        if row.precision is not None:
+            yield _agreement(f"precision, {_what(row)}", precision_of(row), None)
+    on_card = {row.key for row in overlap.found}
+    for row in found.values():
+        if row.key not in on_card:
+            yield _agreement(_what(row), "no such row", _counts(row, None))
+
+
+def _what(row: Found) -> str:
+    return f"{row.unit} of {row.test} in {row.training}, {row.detector}"
 
 
 def agreement_table(agreements: Sequence[Agreement]) -> Table:

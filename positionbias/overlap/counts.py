@@ -54,18 +54,20 @@ def overlap_results(
     pairs: Pairs,
     counted: Mapping[str, np.ndarray],
     shared: Mapping[str, np.ndarray],
+    cut: np.ndarray,
     sources: Sequence[str],
     settings: OverlapSettings,
 ) -> Iterator[Result]:
     """Yield a result for each detector, and for any, by training set and for all together.
 
-    ``counted`` and ``shared`` are all pairs of a detector by training set ``(s,)``.
+    ``counted`` and ``shared`` are all pairs of a detector by training set ``(s,)``; ``cut (s, d)`` is true where only the best were kept of a text.
     """
     for place, detector in enumerate((*settings.detectors, ANY)):
         count, too_short = items.asked(detector, settings)
         if not count:
             continue
-        by = pairs.found_by[:, settings.together if detector == ANY else [place]].any(axis=1)
+        columns = settings.together if detector == ANY else [place]
+        by = pairs.found_by[:, columns].any(axis=1)
         for number, name in enumerate((*sources, ALL_SETS)):
             if name == ALL_SETS and len(sources) == 1:
                 continue
@@ -83,6 +85,7 @@ def overlap_results(
                 pairs=int(counted[detector][own].sum()),
                 kept=int(kept.sum()),
                 shared_corpus=int(shared[detector][own].sum()),
+                cut=bool(cut[:, columns][own].any()),
             )
             yield _result(items.test_set, name, figures)
 

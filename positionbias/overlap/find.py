@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import remove, sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest
@@ -18,7 +18,7 @@ from positionbias.leakage.pairs import Pair, read_pairs
 from positionbias.overlap.counts import Items, Pairs, overlap_results, summed
 from positionbias.overlap.detectors import Texts
 from positionbias.overlap.found import Found, merged
-from positionbias.overlap.joined import joined
+from positionbias.overlap.joined import joined, joined_cut
 from positionbias.overlap.lines import FOLDER, file_of, joined_records, records, write_records
 from positionbias.overlap.precision import read_sheets, read_truth, with_precision
 from positionbias.overlap.recall import candidate_recall, planted_recall, true_recall
@@ -28,9 +28,15 @@ from positionbias.overlap.sources import TextSet
 from positionbias.results.overlap import ANY
 from positionbias.results.result import Result, write_results
 
-__all__ = ["find_overlap"]
+__all__ = ["NothingToCompare", "find_overlap"]
 
 _WORK = ".work"
+
+
+class NothingToCompare(InputError):
+    """No test set, or a training set, has a text; or for pairs a query with a relevant passage."""
+
+
 _NO_EVIDENCE = EvidenceSettings()
 
 
@@ -54,11 +60,11 @@ def find_overlap(
 
     Raises:
         SettingError: two sets of a side with one name.
-        InputError: sets without texts to compare.
+        NothingToCompare: test sets, or a training set, without texts to compare.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     for side, flag in ((training, "TRAIN"), (tests, "--test")):
-        if len({one.name for one in side}) < len(side):
+        if len({one.name.casefold() for one in side}) < len(side):  # as files, whose case may not count
             raise SettingError(f"{flag}: wanted different names; found {', '.join(one.name for one in side)}; give NAME=PLACE")
     job: JsonObject = {
         "command": "leakage overlap",
@@ -89,6 +95,18 @@ class _Unit:
     facts: Sequence[BlockFacts]
     sources: Sequence[int]
 
+    def cut(self, number: int, sources: int, kept: int) -> np.ndarray:
+        """Return by training set and detector ``(sources, detectors)`` whether some text of a test set has as many pairs as are kept."""
+        low, high = self.side.starts[number : number + 2]
+        mine = (self.found.tests >= low) & (self.found.tests < high) & ~self.found.shared
+        groups = (self.found.tests * sources + self.found.sources)[mine]
+        by = self.found.found_by[mine].T
+        cut = np.zeros((sources, len(by)), bool)
+        for place, own in enumerate(by):
+            values, counts = np.unique(groups[own], return_counts=True)
+            cut[values[counts >= kept] % sources, place] = True
+        return cut
+
 
 class _Overlap:
     def __init__(
@@ -111,6 +129,7 @@ class _Overlap:
         """Return all results, and write all pairs."""
         both = PAIRS in self.settings.units
         units = {unit: self._searched(unit) for unit in (PASSAGES, QUERIES) if both or unit in self.settings.units}
+        self._check_training(units.values())
         results: list[Result] = []
         for number in range(len(self.tests)):
             for unit, found in units.items():
@@ -122,9 +141,18 @@ class _Overlap:
             results += self._known_recall(unit, found)
             results += self._candidate_recall(unit, found)
         if not results:
-            place = self.tests[0].place
-            raise bad_input(place, wanted="test texts to compare", found="none", do="give another --test, or --unit")
+            raise NothingToCompare(
+                f"{self.tests[0].place}: wanted test texts to compare; found none; give another --test, or --unit"
+            )
         return results
+
+    def _check_training(self, units: Iterable[_Unit]) -> None:
+        """Refuse a training set without any text, which would look clean."""
+        searched = {source for of in units for source, fact in zip(of.sources, of.facts, strict=True) if fact.texts}
+        for number, one in enumerate(self.training):
+            if number not in searched:
+                do = "check its split and columns, or give another --unit"
+                raise NothingToCompare(f"{one.place}: wanted training texts to compare; found none; {do}")
 
     def _searched(self, unit: str) -> _Unit:
         """Search all training sets for the test texts of a unit."""
@@ -141,8 +169,12 @@ class _Overlap:
         done = search_blocks(folder, parts(), side, self.map_shards)
         facts = list(track(done, f"comparing {unit}", unit="blocks"))
         paths = [folder / f"{number:06}" for number in range(len(facts))]
-        for number, name in enumerate(self.sources):
-            if left_out := sum(fact.left_out for fact, source in zip(facts, sources, strict=True) if source == number):
+        of_training = [0] * len(self.sources)
+        for source, fact in zip(sources, facts, strict=True):
+            of_training[source] += fact.left_out
+        names = [*self.sources, *(test.name for test in self.tests)]
+        for name, left_out in zip(names, [*of_training, *side.left_out], strict=True):
+            if left_out:
                 self.remarks.append(f"{name}: {left_out:,} rows without usable {unit} were left out.")
         found = merged(paths, sources, len(self.settings.detectors), self.settings.kept)
         return _Unit(side, side.texts(), found, facts, sources)
@@ -189,13 +221,14 @@ class _Overlap:
         lines = records(of.found, places, of.tests, self.sources, self.settings.detectors)
         write_records(self.folder / file_of(test.name, unit), lines)
         items = Items(test.name, unit, of.tests.words.counts[low:high], *self._queries_of(unit, number, of))
-        self._remark(items, of.found, places)
+        cut = of.cut(number, len(self.sources), self.settings.kept)
+        self._remark(items, cut)
         pairs = Pairs(of.found.sources[places], of.found.tests[places] - low, of.found.found_by[places])
         counted, shared = (
             summed(of.facts, of.sources, number, kind, self.settings.detectors, len(self.training))
             for kind in ("pairs", "shared")
         )
-        yield from overlap_results(items, pairs, counted, shared, self.sources, self.settings)
+        yield from overlap_results(items, pairs, counted, shared, cut, self.sources, self.settings)
 
     def _queries_of(self, unit: str, number: int, of: _Unit) -> tuple[np.ndarray, np.ndarray]:
         """Return links of a test set's items to its queries: the item and the query of each."""
@@ -216,13 +249,10 @@ class _Overlap:
         item_of, query_of = np.array(links, np.int64).reshape(-1, 2).T
         return item_of, query_of
 
-    def _remark(self, items: Items, found: Found, places: np.ndarray) -> None:
+    def _remark(self, items: Items, cut: np.ndarray) -> None:
         """Say what the counts of a test set and unit leave open."""
         name, settings = items.test_set, self.settings
-        by = found.found_by[places].T
-        groups = found.tests[places] * len(self.sources) + found.sources[places]
-        most = max((int(np.unique(groups[own], return_counts=True)[1].max(initial=0)) for own in by), default=0)
-        if most >= settings.kept:
+        if cut.any():
             self.remarks.append(f"{name}: of some {items.unit} only the best {settings.kept:,} pairs were kept (--kept-pairs).")
         least = min((settings.words_of(detector)[0] for detector in settings.detectors if detector != "exact"), default=0)
         few = int((items.words < least).sum())
@@ -258,8 +288,14 @@ class _Overlap:
         }
         none = {name: np.zeros(len(self.sources), np.int64) for name in all_of}
         items = Items(test.name, PAIRS, np.zeros(len(links)), np.arange(len(links)), np.array([q for q, _ in links]))
+        cut_q, cut_p = (of.cut(number, len(self.sources), self.settings.kept) for of in (queries, passages))
+        cut = joined_cut(cut_q, cut_p, names)
+        if cut.any():
+            self.remarks.append(
+                f"{test.name}: pairs may be missing, as of some queries or passages only the best {self.settings.kept:,} were kept (--kept-pairs)."
+            )
         yield from overlap_results(
-            items, Pairs(sources, found.links, found.found_by), all_of, none, self.sources, self.settings
+            items, Pairs(sources, found.links, found.found_by), all_of, none, cut, self.sources, self.settings
         )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from positionbias.overlap.found import Found, strengths
 from positionbias.overlap.settings import EXACT, SHORT
 
-__all__ = ["Joined", "joined"]
+__all__ = ["Joined", "joined", "joined_cut"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,19 @@ def _found_by(query: np.ndarray, passage: np.ndarray, detectors: Sequence[str]) 
     lone = ~(query[:, ~weak].any(axis=1) & passage[:, ~weak].any(axis=1))
     by[lone] = weak
     return by
+
+
+def joined_cut(queries: np.ndarray, passages: np.ndarray, detectors: Sequence[str]) -> np.ndarray:
+    """Return by training set and detector whether joined pairs may be missing, given where queries and passages were cut ``(s, d)``.
+
+    A pair by exact needs exact ones; one by short alone any; and one by another detector those of all but short.
+    """
+    cut = queries | passages
+    weak, same = (np.array([name == own for name in detectors]) for own in (SHORT, EXACT))
+    strong = np.repeat(cut[:, ~weak].any(axis=1)[:, None], len(detectors), axis=1)
+    strong[:, same] = cut[:, same]
+    strong[:, weak] = cut.any(axis=1)[:, None]
+    return strong
 
 
 def _by_id(found: Found) -> Mapping[tuple[int, str], dict[int, int]]:

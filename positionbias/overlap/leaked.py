@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from positionbias.core.errors import InputError
+from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.places import Place, input_place
+from positionbias.core.progress import say
 from positionbias.core.qrels import Qrels
 from positionbias.leakage.leaks import leaked_tests
 from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
@@ -14,7 +15,7 @@ from positionbias.overlap.folder import OverlapFolder, RecordedSet, is_overlap
 from positionbias.overlap.lines import file_of
 from positionbias.overlap.removal import counts
 from positionbias.overlap.removing import CountedLeaks
-from positionbias.overlap.settings import PASSAGES, QUERIES
+from positionbias.overlap.settings import PAIRS, PASSAGES, QUERIES
 
 __all__ = ["leaked_of", "leaked_queries", "test_set_of"]
 
@@ -28,13 +29,19 @@ def leaked_queries(pairs: Iterable[Pair], counted: CountedLeaks, qrels: Qrels, r
 
 
 def test_set_of(folder: OverlapFolder, checksum: str, split: str, unit: str) -> RecordedSet:
-    """Return the test set of a folder that is this split of a collection; the only one, where none is.
+    """Return the test set of a folder that is this split of a collection; the only one, where none is, which a line says.
 
     Raises:
-        InputError: several are, or none of several.
+        InputError: several are, or none of several; or all are other splits of the collection.
     """
     sets = list(folder.tests.values())
-    same = [one for one in sets if one.checksum == checksum and one.split in ("", split)] or sets
+    if not (same := [one for one in sets if one.checksum == checksum and one.split in ("", split)]):
+        same = [one for one in sets if one.checksum != checksum]  # the same texts in another form, or others
+        if not same:
+            found, do = ", ".join(one.split for one in sets), "give another --split, or search for this one"
+            raise bad_input(folder.path, wanted=f"a test set that is split {split!r}", found=found, do=do)
+        if len(same) == 1:
+            say(f"--leaked {folder.path}: {same[0].name} is taken for this test set; no checksum confirms it")
     if len(same) > 1:
         raise InputError(
             f"--leaked {folder.path}: wanted one test set; found {', '.join(one.name for one in same)}; "
@@ -54,6 +61,7 @@ def leaked_of(place: Place, counted: CountedLeaks, qrels: Qrels, checksum: str, 
 
     Raises:
         InputError: as ``test_set_of``, no such pairs, or none that count in a file.
+        SettingError: the search had none of the detectors whose pairs count.
     """
     if not is_overlap(place):
         path = pairs_file(input_place(place))
@@ -61,6 +69,14 @@ def leaked_of(place: Place, counted: CountedLeaks, qrels: Qrels, checksum: str, 
             return leaked_tests(read_pairs(path)), [path]
         return leaked_queries(read_pairs(path), counted, qrels), [path]
     folder, unit = OverlapFolder(place), counted.unit or QUERIES
+    if not set(had := folder.settings.detectors) & set(counted.found_by):
+        found = ", ".join(counted.found_by)
+        raise SettingError(f"--found-by: wanted detectors of {folder.path}; found {found}; give of {', '.join(had)}")
     test = test_set_of(folder, checksum, split, unit)
+    own = (of for result, of in folder.figures if (result.collection, of.unit) == (test.name, PAIRS) == (test.name, unit))
+    if any(of.cut and of.detector in counted.found_by for of in own):
+        say(
+            f"--leaked {folder.path}: pairs may be missing, so some leaked queries may count as clean; search with more --kept-pairs"
+        )
     pairs = folder.pairs(unit, [test.name])
     return leaked_queries(pairs, counted, qrels, folder.settings.relevant_from), folder.files(unit, [test.name])

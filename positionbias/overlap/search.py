@@ -43,12 +43,13 @@ class OpenEncoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TestSide:
-    """The test texts of a unit, in a file: those of test set t are numbered ``starts[t]`` to ``starts[t + 1]``."""
+    """The test texts of a unit, in a file: those of test set t are numbered ``starts[t]`` to ``starts[t + 1]``; rows of each without a usable text are counted."""
 
     path: str
     settings: OverlapSettings
     starts: tuple[int, ...]
     encoder: OpenEncoder | None = None
+    left_out: tuple[int, ...] = ()
 
     __test__ = False  # no class of tests, whatever its name says
 
@@ -72,12 +73,13 @@ def write_tests(
     Raises:
         InputError: an id with two texts.
     """
-    starts = [0]
+    starts, left_out = [0], [0] * len(tests)
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, _TESTS) as file:
-        for one in tests:
+        for number, one in enumerate(tests):
             seen: dict[str, str] = {}
             for block in one.blocks(unit):
                 for batch in block.batches():
+                    left_out[number] += batch.left_out
                     new = {}
                     for text_id, text in zip(batch.ids, batch.texts, strict=True):
                         if text_id not in seen:
@@ -87,7 +89,7 @@ def write_tests(
                             raise bad_input(one.place, wanted="one text an id", found=found, do="give texts ids of their own")
                     file.write_batch(pa.record_batch([pa.array(list(new)), pa.array(list(new.values()))], schema=_TESTS))
             starts.append(starts[-1] + len(seen))
-    return TestSide(str(path.absolute()), settings, tuple(starts), encoder)
+    return TestSide(str(path.absolute()), settings, tuple(starts), encoder, tuple(left_out))
 
 
 @dataclass(frozen=True, slots=True)

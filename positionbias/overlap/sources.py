@@ -25,6 +25,8 @@ from positionbias.overlap.table_texts import HubTexts, TableTexts, table_files
 
 __all__ = ["TextBlock", "TextSet", "text_set"]
 
+LONGEST = 100  # characters of a name, of which files are named
+
 
 class TextBlock(Protocol):
     """Some texts of a set, picklable."""
@@ -73,8 +75,9 @@ def text_set(given: Collection | Path | str, settings: OverlapSettings, *, test:
     if isinstance(given, Collection):
         return CollectionTexts.of(given, default, "", settings, test=test)
     name, place = _named(str(given))
-    if name and not re.fullmatch(NAME, name):
-        raise SettingError(f"{given}: wanted a name of letters, digits, '_', '.', '+' and '-'; found {name!r}; give another")
+    if name and (len(name) > LONGEST or not re.fullmatch(NAME, name)):
+        wanted = f"a name of letters, digits, '_', '.', '+' and '-', {LONGEST} at most"
+        raise SettingError(f"{given}: wanted {wanted}; found {name!r}; give another")
     path, split = input_place(place), ""
     if not path.exists() and ":" in place:
         place, _, split = place.rpartition(":")
@@ -82,7 +85,7 @@ def text_set(given: Collection | Path | str, settings: OverlapSettings, *, test:
     if path.is_dir() and not _is_collection(path):
         return _folder(path, name, split, default, settings, test=test)
     if path.is_file():
-        return TableTexts.of(name or _clean(path.name.partition(".")[0]), path, [path], split or default)
+        return TableTexts.of(name or _clean(path.name.partition(".")[0]), path, [path], split or default, settings, test=test)
     return CollectionTexts.of(find_collection(place), split or default, name, settings, test=test)
 
 
@@ -91,9 +94,9 @@ def _folder(path: Path, name: str, split: str, default: str, settings: OverlapSe
     if is_beir(path):
         return BeirTexts.of(own, path, split or default, settings, test=test)
     if saved_dataset(path):
-        return HubTexts.of(own, path, split, default)
+        return HubTexts.of(own, path, split, settings, test=test)
     if files := table_files(path):
-        return TableTexts.of(own, path, files, split or default)
+        return TableTexts.of(own, path, files, split or default, settings, test=test)
     wanted = "a collection, a BEIR folder, a data set saved by datasets, or files of JSON lines, Parquet, CSV or TSV"
     raise bad_input(path, wanted=wanted, found="a folder with none of them", do="check the path")
 
@@ -107,7 +110,7 @@ def _is_collection(folder: Path) -> bool:
 def _named(text: str) -> tuple[str, str]:
     """Split ``NAME=PLACE`` into both; the name may be missing."""
     name, named, place = text.partition("=")
-    if not named or not name or "/" in name or Path(text).exists():
+    if not named or not name or "/" in name or (len(name) <= LONGEST and Path(text).exists()):
         return "", text
     return name, place
 

@@ -68,16 +68,26 @@ def _removed(of: Statement) -> Iterator[str]:
 
 
 def _evidence(of: Statement) -> Iterator[str]:
-    rows: Mapping[str, Found] = {row.detector: row for row in _of_unit(of.found, of.removal.unit)}
-    yield f"A pair counted where one of these found it, unless a person said that it is none: {', '.join(of.removal.found_by)}."
+    counted = ", ".join(of.removal.found_by)
+    yield f"A pair counted as a person had labelled it; one without a label where one of these found it: {counted}."
     if of.settings is not None:
         yield from ["", *detector_lines(of.settings, of.encoder), ""]
-    told = [f"{name} {precision_of(rows[name]) if name in rows else 'unknown'}" for name in of.removal.found_by]
-    yield f"Precision of the pairs: {'; '.join(told)}."
+    yield f"Precision of the pairs: {'; '.join(_precisions(of))}."
     aside = of.facts.get("found_otherwise") or {}
     assert isinstance(aside, Mapping)
     for names, count in aside.items():
         yield f"{count:,} pairs found by {escaped(names)} alone did not count."
+
+
+def _precisions(of: Statement) -> Iterator[str]:
+    """Yield the precision of each detector that counts, by test set where one of several is known."""
+    rows = _of_unit(of.found, of.removal.unit)
+    for name in of.removal.found_by:
+        last = {row.test: row for row in rows if row.detector == name}  # that of all training sets comes last
+        if all(row.precision is None for row in last.values()):
+            yield f"{name} unknown"
+        else:
+            yield from (f"{name} in {escaped(row.test)} {precision_of(row)}" for row in last.values())
 
 
 def _left(of: Statement) -> Iterator[str]:

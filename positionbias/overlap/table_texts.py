@@ -29,7 +29,7 @@ from positionbias.formats.json_lines import FIX, named
 from positionbias.formats.row_blocks import LineRows, ParquetRows, parquet_blocks
 from positionbias.formats.table_files import open_table, table_form
 from positionbias.overlap.detectors import Texts
-from positionbias.overlap.settings import PASSAGES, QUERIES
+from positionbias.overlap.settings import PASSAGES, QUERIES, OverlapSettings
 
 __all__ = ["HubTexts", "TableTexts", "table_files"]
 
@@ -123,20 +123,27 @@ def _saved_splits(path: str, checksum: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class TableBlock:
-    """The passages or queries in rows; of a table with splits those of one."""
+    """The passages or queries in rows; of a table with splits those of one.
+
+    Of a test set only relevant passages are wanted (``judged``), as of collections.
+    """
 
     rows: Rows
     columns: Sequence[Columns]
     split: str
     unit: str
     source: str
+    relevant_from: int = 1
+    judged: bool = False
 
     def batches(self) -> Iterator[Texts]:
         """Yield the texts; rows that hold no usable text are counted."""
         for batch in self.rows.row_batches():
-            for number, columns in enumerate(self.columns if self.unit == PASSAGES else self.columns[:1]):
+            further = self.unit == PASSAGES and not self.judged  # of a test set the relevant passages
+            for number, columns in enumerate(self.columns if further else self.columns[:1]):
                 found, left_out = self._read(batch, columns, main=not number)
                 if self.unit == PASSAGES:
+                    found = found.only(self._relevant(found)) if self.judged else found
                     yield Texts(_Ids(found.passage_ids, found.passages, "p"), found.passages, left_out)
                 else:
                     asked = list(map(bool, found.queries))
@@ -148,8 +155,13 @@ class TableBlock:
         for batch in self.rows.row_batches():
             found, _ = self._read(batch, self.columns[0], main=True)
             ids = zip(_Ids(found.query_ids, found.queries, "q"), _Ids(found.passage_ids, found.passages, "p"), strict=True)
-            linked = (bool(query) and grade > 0 for query, grade in zip(found.queries, found.grades, strict=True))
+            linked = (bool(query) and own for query, own in zip(found.queries, self._relevant(found), strict=True))
             yield from compress(ids, linked)
+
+    def _relevant(self, found: Statements) -> list[bool]:
+        """Return which passages are relevant: of a query with a grade from ``relevant_from`` on, all of a table without grades or queries."""
+        lowest = self.relevant_from if self.columns[0].label else 1
+        return [not query or grade >= lowest for query, grade in zip(found.queries, found.grades, strict=True)]
 
     def _read(self, batch: RowBatch, columns: Columns, *, main: bool) -> tuple[Statements, int]:
         counts = RowCounts()
@@ -194,17 +206,21 @@ class TableTexts:
     place: Path
     files: Sequence[Path]
     split: str
+    relevant_from: int
+    judged: bool
 
     corpus = ""
 
     @staticmethod
-    def of(name: str, place: Path, files: Sequence[Path], split: str) -> TableTexts:
+    def of(name: str, place: Path, files: Sequence[Path], split: str, settings: OverlapSettings, *, test: bool) -> TableTexts:
         """Return the texts of files.
 
         Raises:
             InputError: an unreadable file, or one without a column of passages.
         """
-        found = TableTexts(name, place, tuple(files), split)
+        found = TableTexts(
+            name, place, tuple(files), split, settings.relevant_from if test else 1, test and not settings.all_passages
+        )
         for path in files:
             found.columns(path)
         return found
@@ -225,7 +241,7 @@ class TableTexts:
             columns = self.columns(path)
             if unit == PASSAGES or columns[0].query:
                 for rows in _rows(path, columns):
-                    yield TableBlock(rows, columns, self.split, unit, str(path))
+                    yield TableBlock(rows, columns, self.split, unit, str(path), self.relevant_from, self.judged)
 
     def links(self) -> Iterator[tuple[str, str]]:
         """Yield queries with their relevant passages."""
@@ -260,11 +276,13 @@ class HubTexts:
     split: str
     key: str
     checksum: str
+    relevant_from: int
+    judged: bool
 
     corpus = ""
 
     @staticmethod
-    def of(name: str, place: Path, split: str, default: str) -> HubTexts:
+    def of(name: str, place: Path, split: str, settings: OverlapSettings, *, test: bool) -> HubTexts:
         """Return a data set's texts.
 
         Raises:
@@ -272,17 +290,18 @@ class HubTexts:
             DependencyError: datasets is not installed.
         """
         found = load_hub(str(place), command=_COMMAND)
+        wanted = split or ("test" if test else "train")
+        lowest, judged = settings.relevant_from if test else 1, test and not settings.all_passages
         if not isinstance(found, Mapping):
             _columns(found.column_names, str(place))
-            return HubTexts(name, place, split or default, "", str(found._fingerprint))
+            return HubTexts(name, place, wanted, "", str(found._fingerprint), lowest, judged)
         splits = {SPLIT_WORDS.get(str(key).lower(), str(key)): str(key) for key in found}
-        wanted = split or default
         if wanted not in splits:
             do = or_closest(wanted, splits, f"name one: {place.name}:SPLIT")
             raise bad_input(place, wanted=f"a split {wanted!r}", found=", ".join(splits), do=do)
         data = found[splits[wanted]]
         _columns(data.column_names, str(place))
-        return HubTexts(name, place, wanted, splits[wanted], str(data._fingerprint))
+        return HubTexts(name, place, wanted, splits[wanted], str(data._fingerprint), lowest, judged)
 
     def blocks(self, unit: str) -> Iterator[TableBlock]:
         """Yield the rows, as passages or queries."""
@@ -292,7 +311,7 @@ class HubTexts:
         if unit == PASSAGES or columns[0].query:
             for first in range(0, len(data), _ROWS):
                 rows = _Saved(str(self.place), self.key, self.checksum, names, first, min(first + _ROWS, len(data)))
-                yield TableBlock(rows, columns, self.split, unit, str(self.place))
+                yield TableBlock(rows, columns, self.split, unit, str(self.place), self.relevant_from, self.judged)
 
     def links(self) -> Iterator[tuple[str, str]]:
         """Yield queries with their relevant passages."""

@@ -69,7 +69,7 @@ def test_the_difference_is_that_of_the_queries_that_leak(folder: Path) -> None:
 
 
 def test_nothing_leaks_is_no_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = measured(folder, found_by=("meaning",))
+    found = measured(folder, found_by=("ngram",))  # no query has 13 words
     assert "--leaked: no judged query leaks by queries: there is nothing to measure apart" in capsys.readouterr().err
     assert of_type(found.results, LeakedAndClean) == []
 
@@ -87,6 +87,32 @@ def test_the_test_set_is_found_among_several(folder: Path) -> None:
         InputError, match=r"wanted one test set; found other, bench; give its file with --unit pairs: .*other\.pairs\.jsonl"
     ):
         leaked_of(folder / "several", CountedLeaks("pairs"), bench.qrels("test"), "", "test")
+
+
+def test_another_split_of_the_collection_is_not_taken_for_this_one(folder: Path) -> None:
+    bench = collection(folder / "two", TEST_PASSAGES, {"a": TEST["test"], "b": TEST["test"]})
+    positionbias.overlap_leakage([f"train={folder / 'train'}"], tests=[f"two={folder / 'two'}:a"], out=folder / "of_a")
+    with pytest.raises(InputError, match="wanted a test set that is split 'b'; found a; give another --split"):
+        leaked_of(folder / "of_a", CountedLeaks(), bench.qrels("b"), bench.checksum, "b")
+
+
+def test_what_no_checksum_confirms_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    leaked_of(folder / "overlap", CountedLeaks(), Collection(folder / "bench").qrels("test"), "", "test")
+    assert "bench is taken for this test set; no checksum confirms it" in capsys.readouterr().err
+
+
+def test_pairs_that_may_be_missing_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both(tmp_path)
+    searched(tmp_path, OverlapSettings(detectors=("exact", "ngram"), kept=1))
+    bench = Collection(tmp_path / "bench")
+    for unit, said in (("queries", False), ("pairs", True)):
+        leaked_of(tmp_path / "overlap", CountedLeaks(unit), bench.qrels("test"), bench.checksum, "test")
+        assert ("some leaked queries may count as clean" in capsys.readouterr().err) is said
+
+
+def test_detectors_that_did_not_search_are_refused(folder: Path) -> None:
+    with pytest.raises(SettingError, match=r"--found-by: wanted detectors of .*; found meaning; give of exact, ngram, short"):
+        measured(folder, found_by=("meaning",))
 
 
 def test_what_does_not_go_together(folder: Path) -> None:

@@ -13,7 +13,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest, input_ref
-from positionbias.core.records import Qrel
+from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.shard_work import work_folder
 from positionbias.core.verify import verify
@@ -21,12 +21,12 @@ from positionbias.engine.choose import Engine
 from positionbias.ops.leakage_clean import Cleaned, CountedPairs
 from positionbias.ops.query_encoder import Encoder
 from positionbias.overlap.removing import Removing
-from positionbias.overlap.settings import OverlapSettings
+from positionbias.overlap.settings import EvidenceSettings, OverlapSettings
 from positionbias.results.overlap import ANY, OverlapFigures
 from positionbias.results.overlap_removed import LeaksRemoved
 from positionbias.results.select import of_type
 
-from ..overlap.small import both, searched
+from ..overlap.small import TEST_PASSAGES, both, collection, searched
 from ..tiny import tiny_encoder
 
 
@@ -85,7 +85,7 @@ def test_the_statement_says_all_of_it_and_an_export_has_it(folder: Path) -> None
     for told in (
         "clean is train without 1 of 4 passages: the train side of pairs of passages that overlap.",
         f"Checksum before: `{source.checksum}`; after: `{result.checksum}`.",
-        "A pair counted where one of these found it, unless a person said that it is none: exact.",
+        "A pair counted as a person had labelled it; one without a label where one of these found it: exact.",
         "Precision of the pairs: exact unknown.",
         "1 pairs found by ngram alone did not count.",
         "| bench | passages | train | ngram | 3 | 2 | 1 | 3 | 1 | 1 | unknown |",  # c is left, and found again
@@ -376,3 +376,74 @@ def test_damaged_pairs_and_folders_of_others(folder: Path) -> None:
 
 def _run() -> Run:
     return Run({"t1": {"x": 1.0}}, name="run")
+
+
+@pytest.mark.parametrize(("name", "side", "item"), [("train", "train", "training"), ("bench", "test", "test")])
+def test_pairs_that_may_be_missing_are_refused_on_both_sides(tmp_path: Path, name: str, side: str, item: str) -> None:
+    both(tmp_path)
+    searched(tmp_path, OverlapSettings(units=("pairs",), detectors=("exact", "ngram"), kept=1))
+    with pytest.raises(
+        InputError, match=f"wanted all pairs of pairs by .*, as every {item} item has to go; found some that may"
+    ):
+        clean(tmp_path, name, side=side, remove="judgements")
+
+
+def test_a_test_set_of_which_nothing_is_left_is_not_searched_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both(tmp_path)
+    small = {"test": ([Query("t1", "What is Alpha?"), Query("t4", "unjudged")], [Qrel("t1", "x", 1)])}
+    collection(tmp_path / "few", TEST_PASSAGES, small)
+    positionbias.overlap_leakage([tmp_path / "train"], tests=[f"few={tmp_path / 'few'}"], out=tmp_path / "overlap")
+    made = clean(tmp_path, "few", side="test", remove="queries", unit="pairs")
+    assert made.left == ()
+    assert "nothing is left of the test set's pairs: the result was not searched again" in capsys.readouterr().err
+    assert "Not measured" in (made.path / "left_out" / "CONTAMINATION.md").read_text("utf-8")
+
+
+def test_a_file_of_pairs_of_several_sources_or_of_another_unit_is_refused(folder: Path) -> None:
+    lines = [{"source": "train", "train_id": "a", "test_id": "x"}, {"source": "other", "train_id": "b", "test_id": "x"}]
+    path = folder / "given.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(
+        InputError, match=r"given\.jsonl:2: wanted pairs of one source; found train, other; name it with --source"
+    ):
+        _by_file(folder, path, "passages")
+    made = _by_file(folder, path, "passages", source="train")
+    assert isinstance(made.collection, Collection)
+    assert made.collection.passage_ids() == ["b", "c", "d"]
+    with pytest.raises(InputError, match="wanted pairs of queries with passages; found no train_passage_id"):
+        _by_file(folder, path, "judgements")
+    with pytest.raises(InputError, match="wanted pairs of passages; found ids of queries and passages"):
+        _by_file(folder, folder / "overlap" / "pairs" / "bench.pairs.jsonl", "passages")
+
+
+def _by_file(folder: Path, path: Path, what: str, source: str | None = None) -> Cleaned:
+    counted = CountedPairs(pairs=path, source=source)
+    return positionbias.clean_leakage(
+        folder / "train", counted=counted, removing=Removing(remove=what), out=folder / "by-file", overwrite=True
+    )
+
+
+def test_the_precision_of_one_test_set_is_not_said_of_all(folder: Path) -> None:
+    queries = [Query("t9", "what is alpha")], [Qrel("t9", "only", 1)]
+    collection(folder / "last", [TEST_PASSAGES[0]._replace(passage_id="only")], {"test": queries})
+    sets = [f"train={folder / 'train'}"], [f"bench={folder / 'bench'}", f"last={folder / 'last'}"]
+    settings = OverlapSettings(units=("passages",), detectors=("exact",))
+    positionbias.overlap_leakage(sets[0], tests=sets[1], settings=settings, out=folder / "first")
+    line = json.loads((folder / "first" / "pairs" / "last.passages.jsonl").read_text("utf-8"))
+    (folder / "sheet.jsonl").write_text(json.dumps({**line, "label": "yes", "weight": 1.0}) + "\n")
+    evidence = EvidenceSettings(labelled=[folder / "sheet.jsonl"])
+    positionbias.overlap_leakage(
+        sets[0], tests=sets[1], settings=settings, evidence=evidence, out=folder / "overlap", overwrite=True
+    )
+    made = clean(folder, remove="passages")
+    statement = (made.path / "left_out" / "CONTAMINATION.md").read_text("utf-8")
+    (told,) = (line for line in statement.splitlines() if line.startswith("Precision of the pairs"))
+    assert told.startswith("Precision of the pairs: exact in bench unknown; exact in last 1.000")
+
+
+def test_the_command_in_a_statement_is_quoted(folder: Path) -> None:
+    (folder / "train").rename(folder / "my train")
+    counted = CountedPairs(pairs=folder / "overlap")
+    made = positionbias.clean_leakage(folder / "my train", counted=counted, removing=Removing(), out=folder / "clean one")
+    statement = (made.path / "left_out" / "CONTAMINATION.md").read_text("utf-8")
+    assert "--out 'clean one'" in statement

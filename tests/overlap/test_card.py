@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,7 @@ from positionbias.overlap.card_text import card_markdown
 from positionbias.overlap.folder import OverlapFolder
 from positionbias.overlap.settings import OverlapSettings
 
-from .small import TEST, TEST_PASSAGES, both, collection, searched
+from .small import SETTINGS, TEST, TEST_PASSAGES, both, collection, searched
 
 
 @pytest.fixture
@@ -74,7 +76,7 @@ def test_a_card_agrees_with_its_own_data_and_not_with_others(folder: Path, capsy
     positionbias.leakage_card(["overlap"], out="card.md")
     code, said = check(folder, "card.json", "train=train", "--test", "bench=bench", capsys=capsys)
     assert (code, said["outcome"]) == (0, "pass")
-    assert len(said["facts"]) == 2 + 3 * 4  # checksums; units and detectors with any
+    assert len(said["facts"]) == 2 + 1 + 3 * 4  # checksums; the command; units and detectors with any
     collection(folder / "other", [*TEST_PASSAGES[1:], TEST_PASSAGES[0]._replace(text="none of it")], TEST)
     code, said = check(folder, "card.json", "train=train", "--test", "bench=other", capsys=capsys)
     differing = {fact["what"]: (fact["card"], fact["found"]) for fact in said["facts"] if fact["outcome"] == "fail"}
@@ -99,6 +101,48 @@ def test_a_card_that_somebody_changed_differs(folder: Path, capsys: pytest.Captu
     code, said = check(folder, "card.json", "train=train", "--test", "bench=bench", capsys=capsys)
     assert code == 1
     assert [fact["what"] for fact in said["facts"] if fact["outcome"] == "fail"] == ["passages of bench in train, exact"]
+
+
+def _without_leaks(overlap: dict[str, Any]) -> None:
+    overlap["found"] = [row for row in overlap["found"] if not row["leaked"]]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "what"),
+    [
+        (_without_leaks, 1, "passages of bench in train, exact"),
+        (lambda overlap: overlap.update(found=[]), 1, "queries of bench in train, any"),
+        (lambda overlap: overlap.update(command="posbias leakage overlap other --out overlap"), 1, "the command"),
+        (lambda overlap: overlap["training"][0].update(split="dev"), 1, "training set train, split"),
+        (lambda overlap: overlap["found"][0].update(precision=1.0), 3, "precision, passages of bench in train, exact"),
+    ],
+)
+def test_what_somebody_left_out_or_added_is_noticed(
+    folder: Path, capsys: pytest.CaptureFixture[str], change: Callable[[dict[str, Any]], None], code: int, what: str
+) -> None:
+    positionbias.leakage_card(["overlap"], out="card.md")
+    path = folder / "card.json"
+    record = json.loads(path.read_text("utf-8"))
+    change(record["overlaps"][0])
+    path.write_text(json.dumps(record))
+    found, said = check(folder, "card.json", "train=train", "--test", "bench=bench", capsys=capsys)
+    assert found == code
+    assert what in [fact["what"] for fact in said["facts"] if fact["outcome"] != "pass"]
+
+
+def test_sets_of_one_name_in_two_searches_are_all_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    collection(folder / "other", [*TEST_PASSAGES[1:], TEST_PASSAGES[0]._replace(text="none of it")], TEST)
+    positionbias.overlap_leakage(["train=train"], tests=["bench=other"], settings=SETTINGS, out="second")
+    positionbias.leakage_card(["overlap", "second"], out="card.md")
+    code, said = check(folder, "card.json", "train=train", "--test", "bench=bench", capsys=capsys)
+    facts = [fact["outcome"] for fact in said["facts"] if fact["what"] == "test set bench, checksum"]
+    assert (code, facts) == (1, ["pass", "fail"])
+
+
+def test_a_set_that_is_given_twice_is_refused(folder: Path) -> None:
+    positionbias.leakage_card(["overlap"], out="card.md")
+    with pytest.raises(SettingError, match="wanted each training set once; found train again"):
+        positionbias.check_leakage_card("card.json", ["train=bench:test", "train=train"], tests=["bench=bench"])
 
 
 @pytest.mark.parametrize(

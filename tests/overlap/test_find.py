@@ -173,8 +173,58 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
         "bench: of some passages only the best 1 pairs were kept (--kept-pairs).",
         "bench: of some queries only the best 1 pairs were kept (--kept-pairs).",
         "bench: 1 queries have fewer than 5 words, so only equal ones are found; posbias leakage find compares their words.",
+        "bench: pairs may be missing, as of some queries or passages only the best 1 were kept (--kept-pairs).",
     ]
     assert read_manifest(tmp_path / "out", kind="results").content["remarks"] == found.remarks
+
+
+def test_test_rows_that_are_left_out_are_said(tmp_path: Path) -> None:
+    write_lines(tmp_path / "train.jsonl", triplets([1]))
+    rows = [*triplets([1]), {"anchor": "x", "positive": None}, {"anchor": None, "positive": text_of(2)}]
+    write_lines(tmp_path / "test.jsonl", rows)
+    found = pb.overlap_leakage([tmp_path / "train.jsonl"], tests=[tmp_path / "test.jsonl"], out=tmp_path / "out")
+    left_out = [remark for remark in found.remarks if "left out" in remark]
+    assert left_out == [f"test: 1 rows without usable {unit} were left out." for unit in ("passages", "queries")]
+
+
+def test_a_training_set_without_texts_is_not_called_clean(tmp_path: Path) -> None:
+    rows = [{**row, "split": "training"} for row in triplets([1])]
+    train, test = write_lines(tmp_path / "train.jsonl", rows), write_lines(tmp_path / "test.jsonl", triplets([1]))
+    with pytest.raises(InputError, match=r"train\.jsonl: wanted training texts to compare; found none; check its split"):
+        pb.overlap_leakage([f"{train}:trian"], tests=[test], out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("N", "n"), "--test: wanted different names; found N, n"),
+        (("n" * 300, "m"), "wanted a name of letters, .* 100 at most"),
+    ],
+)
+def test_names_that_no_file_can_have(tmp_path: Path, names: tuple[str, str], message: str) -> None:
+    place = write_lines(tmp_path / "rows.jsonl", triplets([1]))
+    with pytest.raises(SettingError, match=message):
+        pb.overlap_leakage([place], tests=[f"{name}={place}" for name in names], out=tmp_path / "out")
+
+
+def test_joined_pairs_that_may_be_missing_are_said(tmp_path: Path) -> None:
+    """Five training passages are the test passage; two are kept, and the query in training belongs to the fifth."""
+    queries = {f"q{n}": query_of(1 if n == 5 else 50 + n) for n in range(1, 6)}
+    qrels = [Qrel(f"q{n}", f"p{n}", 1) for n in range(1, 6)]
+    write_collection(tmp_path / "train", {f"p{n}": text_of(1) for n in range(1, 6)}, train=(queries, qrels))
+    write_collection(tmp_path / "bench", {"d": text_of(1)}, test=({"t": query_of(1)}, [Qrel("t", "d", 1)]))
+    for kept, leaked in ((2, 0), (6, 1)):
+        settings = OverlapSettings(units=("pairs",), kept=kept)
+        sets = [tmp_path / "train"], [tmp_path / "bench"]
+        found = pb.overlap_leakage(sets[0], tests=sets[1], settings=settings, out=tmp_path / str(kept))
+        exact = next(result.payload for result in found.results if result.payload.detector == "exact")
+        assert (exact.leaked, exact.cut) == (leaked, not leaked)
+        assert [remark for remark in found.remarks if "pairs may be missing" in remark] == (
+            []
+            if leaked
+            else ["bench.test: pairs may be missing, as of some queries or passages only the best 2 were kept (--kept-pairs)."]
+        )
 
 
 @pytest.fixture(scope="module")

@@ -115,6 +115,26 @@ def test_rows_of_another_split_and_of_no_grade(tmp_path: Path) -> None:
     assert list(texts.links()) == [("9", "10")]
 
 
+def test_a_test_table_has_its_relevant_passages(tmp_path: Path) -> None:
+    rows = [{"query": f"q{n}", "passage": f"p{n}", "label": n, "negative": f"n{n}"} for n in range(4)]
+    place = write_lines(tmp_path / "rows.jsonl", [*rows, {"passage": "alone"}])
+
+    def passages(settings: OverlapSettings, *, test: bool) -> list[str]:
+        found = text_set(place, settings, test=test)
+        return [text for block in found.blocks(PASSAGES) for batch in block.batches() for text in batch.texts]
+
+    graded = text_set(place, OverlapSettings(relevant_from=2), test=True)
+    assert passages(OverlapSettings(relevant_from=2), test=True) == ["p2", "p3", "alone"]
+    assert list(graded.links()) == [(text_id("q", f"q{n}"), text_id("p", f"p{n}")) for n in (2, 3)]
+    assert passages(OverlapSettings(), test=True) == ["p1", "p2", "p3", "alone"]
+    everything = [*(f"p{n}" for n in range(4)), "alone", *(f"n{n}" for n in range(4))]
+    assert passages(OverlapSettings(relevant_from=2), test=False) == everything
+    assert passages(OverlapSettings(all_passages=True), test=True) == everything
+    # without grades every passage of a query is relevant
+    bare = write_lines(tmp_path / "bare.jsonl", [{"query": "q", "passage": "p"}])
+    assert len(list(text_set(bare, OverlapSettings(relevant_from=2), test=True).links())) == 1
+
+
 def test_a_collection_has_its_judged_passages(tmp_path: Path) -> None:
     queries = {"q1": "one", "q2": "two"}
     qrels = [Qrel("q1", "b", 2), Qrel("q1", "a", 1), Qrel("q2", "c", 0), Qrel("q2", "gone", 1)]

@@ -9,6 +9,7 @@ rotated, and the effect of moving the answering sentence, the end less the front
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -167,7 +168,7 @@ def compared_with_none(results: Sequence[Result], measure: str, clusters: Mappin
     """Compare each remedy with the same model and seed without one, on original passages; p-values corrected over the remedies.
 
     Of moved sentences the sizes are compared: |mean with the remedy| − |mean without| has no value by query, so each query's effect counts with
-    the sign of its system's mean.
+    the sign of its remedy's mean over all trainings.
     """
     rows = {
         r.facts: r for r in results if isinstance(r.payload, PerQuery) and r.measure == measure and r.facts.test == "original"
@@ -200,12 +201,20 @@ def compared_with_none(results: Sequence[Result], measure: str, clusters: Mappin
 
 
 def compared_values(results: Sequence[Result]) -> Find:
-    """Return a look-up of the values by query that are compared: of moved sentences with the sign of their system's mean."""
+    """Return a look-up of the values by query that are compared: of moved sentences with the sign of their remedy's mean over all trainings.
+
+    With a sign for each training, a remedy whose effects only vary more than another's had more bias, for each training's noise counted as bias.
+    """
     values = query_values(results)
+    sums: defaultdict[Facts, float] = defaultdict(float)
+    for result in results:
+        if result.measure == MOVED and isinstance(result.payload, PerQuery):
+            by_query = values(MOVED, result.facts)
+            sums[replace(result.facts, seed=None)] += sum(by_query.values()) / max(len(by_query), 1)
 
     def find(measure: str, facts: Facts) -> Values:
         found = values(measure, facts)
-        if measure != MOVED or sum(found.values()) >= 0:
+        if measure != MOVED or sums[replace(facts, seed=None)] >= 0:
             return found
         return {query_id: -value for query_id, value in found.items()}
 

@@ -211,6 +211,21 @@ def test_remedies_that_do_nothing_are_dominated_at_most_in_one_of_twenty_studies
     assert alarms <= 6  # 3 expected at most: 5 % of 60
 
 
+def test_noise_of_many_trainings_is_no_bias() -> None:
+    """Without bias anywhere, effects that vary ten times as much are no larger, however many trainings there are."""
+    draws = np.random.default_rng(5)
+    alarms = 0
+    for _ in range(20):
+        results = [
+            of_system(variant, measure, (mean + draws.normal(0, noise, len(QUERIES))).tolist(), seed)
+            for variant, quality, of_effect in ((NO_REMEDY, 0.5, 1.0), ("rotated once", 0.9, 0.1))
+            for seed in range(1, 11)
+            for measure, mean, noise in (("nDCG@10", quality, 0.1), (MOVED, 0.0, of_effect))
+        ]
+        alarms += worse(results).holds is True
+    assert alarms <= 3  # 1 expected at most: 5 % of 20
+
+
 def test_table_and_figure() -> None:
     results = made(spread(0.7, 2), spread(0.5, 3))
     table = remedy_table(results)
