@@ -16,6 +16,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from positionbias.core.per_process import PerProcess
 from positionbias.leakage.kept_vectors import KeptVectors
 
 __all__ = [
@@ -220,7 +221,7 @@ def _kept(folder: Path) -> KeptVectors:
     def encode(texts: Sequence[str]) -> np.ndarray:
         return np.array([[len(text), sum(map(ord, text)) % 97, 1 / len(text)] for text in texts], np.float32)
 
-    return KeptVectors(encode, "a model", folder)
+    return KeptVectors(PerProcess(None, encode), "a model", folder)
 
 
 _TEXTS = tuple(f"what does lamp {number} burn" for number in range(30))

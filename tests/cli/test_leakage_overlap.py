@@ -45,7 +45,7 @@ def test_the_answer_comes_first_and_examples_where_they_are_wanted(run_posbias: 
     ]
     assert lines[4] == "The surest pairs"
     assert any(line.startswith("ngram") and "The keeper of the north hall" in line for line in lines)
-    assert done.stderr == "pairs written to found/pairs\n"
+    assert done.stderr == "written to found, the pairs to found/pairs\n"
     assert sorted(path.name for path in (folder / "found" / "pairs").iterdir()) == [
         f"bench.{unit}.jsonl" for unit in ("pairs", "passages", "queries")
     ]

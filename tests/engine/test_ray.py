@@ -361,9 +361,8 @@ def test_a_cluster_without_a_gpu_is_one_clear_line(cluster: Any, monkeypatch: py
         list(map_shards(math.sqrt, [4.0]))
 
 
-@pytest.mark.parametrize("gpus", [False, True])
 def test_vectors_have_the_same_bytes_on_every_engine(
-    cluster: Any, original: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpus: bool
+    cluster: Any, original: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from positionbias.dense.encode import encode_collection
     from positionbias.ranking.config import Computing, Spread
@@ -372,14 +371,13 @@ def test_vectors_have_the_same_bytes_on_every_engine(
     monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 4_000)
     checkpoint = saved_dot(tmp_path / "dot")
     wanted = files_of(encode_collection(checkpoint, original, tmp_path / "alone").path)
-    with open_engine("ray", 1, cluster.address, gpus=gpus) as map_shards:
+    with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
         spread = Spread(Computing().loading(checkpoint.path), map_shards)
         assert files_of(encode_collection(checkpoint, original, tmp_path / "shared", spread=spread).path) == wanted
 
 
-@pytest.mark.parametrize("gpus", [False, True])
 def test_a_re_ranked_run_has_the_same_bytes_on_every_engine(
-    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpus: bool
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from positionbias.ranking import blocks
     from positionbias.ranking.config import Computing, Spread
@@ -392,15 +390,14 @@ def test_a_re_ranked_run_has_the_same_bytes_on_every_engine(
     collection, checkpoint = planted(tmp_path / "planted"), saved_dot(tmp_path / "dot")
     run = candidates(collection, tmp_path)["test"]
     again = rerank_run(checkpoint, collection, run, tmp_path / "alone.run").counts.again
-    with open_engine("ray", 1, cluster.address, gpus=gpus) as map_shards:
+    with open_engine("ray", 1, cluster.address, gpus=False) as map_shards:
         spread = Spread(Computing().loading(checkpoint.path), map_shards)
         assert rerank_run(checkpoint, collection, run, tmp_path / "shared.run", spread=spread).counts.again == again > 0
     assert (tmp_path / "shared.run").read_bytes() == (tmp_path / "alone.run").read_bytes()
 
 
-@pytest.mark.parametrize("gpus", [False, True])
 def test_a_search_of_vectors_has_the_same_bytes_on_every_engine(
-    cluster: Any, original: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpus: bool
+    cluster: Any, original: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from positionbias.core.retrieval import Retrieval
     from positionbias.dense.encode import encode_collection
@@ -416,7 +413,7 @@ def test_a_search_of_vectors_has_the_same_bytes_on_every_engine(
         retrieve_dense(checkpoint, vectors, original, Retrieval("test", 20), out, map_shards=map_shards)
 
     wanted = made_by(search, tmp_path / "one" / "d.run", map)
-    with open_engine("ray", 1, cluster.address, gpus=gpus) as map_shards:
+    with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
         assert made_by(search, tmp_path / "ray" / "d.run", map_shards) == wanted
 
 

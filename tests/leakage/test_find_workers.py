@@ -16,9 +16,6 @@ from positionbias.ops.query_encoder import Encoder
 
 from ..tiny import tiny_encoder
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::ResourceWarning:ray.*", "ignore:subprocess .* is still running:ResourceWarning"
-)
 WORDS = ("lamp", "gate", "green", "iron", "oil", "burn", "hall", "water", "stone")
 
 
@@ -31,21 +28,17 @@ def queries(tmp_path: Path) -> tuple[Path, Path]:
     return train, test
 
 
-@pytest.mark.parametrize("engine", [Engine(workers=2), Engine(workers=2, engine="ray")])
 def test_any_workers_find_the_same(
     queries: tuple[Path, Path],
-    engine: Engine,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    if engine.engine == "ray":
-        pytest.importorskip("ray")
     monkeypatch.setattr("positionbias.leakage.nearest.ENCODE_TEXTS", 4)
     model = BertDot(BertDotConfig(pooling="mean"), load_encoder(tiny_encoder(tmp_path / "bert"))).eval()
     model.save(tmp_path / "model")
     found = []
-    for number, one in enumerate((Engine(), engine, engine)):
+    for number, one in enumerate((Engine(), Engine(workers=2), Engine(workers=2))):
         monkeypatch.setenv("POSBIAS_HOME", str(tmp_path / f"home-{min(number, 1)}"))
         out = tmp_path / f"out-{number}"
         settings = FindSettings(nearest=NearestSettings(neighbours=3, floor=0.5))
