@@ -26,7 +26,6 @@ from positionbias.planted.generator import write_planted
 SIZE = replace(SIZES["cpu"], rounds=(("squad", 1, MODELS),))
 SEEDS, ENCODER_SEEDS = (1, 2, 3), (1, 2)
 OF_ENCODERS = ("rotated once", "rotated at reading", "weighed by place", "rotate:4", "segments-max:3")
-MOVED = 500  # test queries whose answering sentence is moved
 
 
 def planted(folder: Path, given: argparse.Namespace) -> tuple[Path, RemedySettings]:
@@ -35,7 +34,7 @@ def planted(folder: Path, given: argparse.Namespace) -> tuple[Path, RemedySettin
     if not place.exists():
         write_planted(place, DEMO_COLLECTION, name="planted")
     sizes = {"depth": DEMO_STUDY.depth, "train_depth": DEMO_STUDY.train_depth, "probe_passages": 500}
-    return place, RemedySettings(models=DEMO_STUDY.models, seeds=SEEDS, moved_queries=MOVED, **sizes)
+    return place, RemedySettings(models=DEMO_STUDY.models, seeds=SEEDS, **sizes)
 
 
 def _squad(arm: str) -> Callable[[Path, argparse.Namespace], tuple[Path, RemedySettings]]:
@@ -60,7 +59,7 @@ def _of_squad(given: argparse.Namespace, arm: str, kind: str) -> tuple[Path, Mod
 
 def _settings(of: tuple[ModelSettings, ...], seeds: tuple[int, ...]) -> RemedySettings:
     sizes = {"depth": SIZE.depths["squad"], "train_depth": SIZE.depths["squad"], "probe_passages": 500, "test_queries": 2_000}
-    return RemedySettings(models=of, seeds=seeds, moved_queries=MOVED, **sizes)
+    return RemedySettings(models=of, seeds=seeds, **sizes)
 
 
 CAMPAIGNS = {"planted": planted, "placed": _squad("front"), "squad": _squad("source"), "encoders": encoders}

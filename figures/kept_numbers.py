@@ -25,6 +25,7 @@ from docs_tables import BENCHMARK_TABLES
 
 from positionbias.core.convergence import UNFINISHED, ended_name
 from positionbias.core.formatting import as_form, count, decimal, interval, percent, with_interval
+from positionbias.core.interval import Interval
 from positionbias.core.manifest import read_manifest
 from positionbias.papers.contamination import CONTAMINATION as PAIRED
 from positionbias.papers.position_bias import MOVED, NO_REMEDY, REMEDIES
@@ -356,11 +357,23 @@ def pool_kinds() -> list[str]:
     for result, own in by_measure(of_type(found, ChangeFigures)):
         if own.test == ALL:
             continue
-        cells = [own.measure, own.pool, own.test, decimal(own.gold), decimal(own.estimated), _signed(result)]
+        cells = [
+            own.measure,
+            own.pool,
+            own.test,
+            decimal(own.gold),
+            decimal(own.estimated),
+            _signed(result.value, result.interval),
+        ]
         for against in Contrast:
             effect, kinds = effects.get((against, own.measure, own.pool, own.test), (None, None))
             if effect and kinds and kinds.alarms:
-                cells += [_signed(effect), kinds.answer, percent(kinds.alarms.value), percent(kinds.power, 0)]
+                cells += [
+                    _signed(effect.value, effect.interval),
+                    kinds.answer,
+                    percent(kinds.alarms.value),
+                    percent(kinds.power, 0),
+                ]
             else:
                 cells += [""] * 4
         lines.append(cells)
@@ -381,8 +394,8 @@ def pool_coverage() -> list[str]:
     return lines
 
 
-def _signed(result: Result) -> str:
-    return with_interval(decimal(result.value, sign=True), interval(result.interval, sign=True))
+def _signed(value: float | None, bounds: Interval | None, places: int = 3) -> str:
+    return with_interval(decimal(value, places, sign=True), interval(bounds, places=places, sign=True))
 
 
 LOSSES = {"lce": "", "ranknet": ", RankNet", "kl": ", KL", "margin_mse": ", MarginMSE"}
@@ -515,16 +528,12 @@ def remedies_planted() -> list[str]:
     before = " | – | ".join(decimal(one.baseline_mean, 3 - place) for place, one in enumerate(sides[0]))
     lines.append(f"| {NO_REMEDY} | {before} | – |")
     for variant, both in zip(variants, sides, strict=True):
-        cells = [f"{decimal(one.candidate_mean, 3 - place)} | {_against(one, 3 - place)}" for place, one in enumerate(both)]
+        cells = [
+            f"{decimal(one.candidate_mean, 3 - place)} | {_signed(one.difference, one.difference_interval, 3 - place)}"
+            for place, one in enumerate(both)
+        ]
         lines.append(f"| {variant} | {' | '.join(cells)} |")
     return lines
-
-
-def _against(one: Comparison, digits: int) -> str:
-    assert one.difference_interval is not None
-    bounds = (one.difference, one.difference_interval.low, one.difference_interval.high)
-    value, low, high = (decimal(number, digits, sign=True) for number in bounds)
-    return f"{value} [{low}, {high}]"
 
 
 TABLES: Mapping[str, Callable[[], list[str]]] = {

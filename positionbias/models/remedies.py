@@ -147,10 +147,10 @@ def read_remedy(told: str, others: Sequence[str] = ()) -> AnyRemedy:
     """
     name, _, numbers = told.partition(":")
     if name == _CALIBRATE:
+        given = numbers.split(":")
         try:
-            strength, basket, layers, *more = [*numbers.split(":"), *("128", "0.5")[numbers.count(":") :]]
-            if not more and numbers.isascii() and basket.isdigit():
-                return Calibration(float(strength), int(basket), float(layers))
+            if len(given) <= 3 and numbers.isascii() and all(basket.isdigit() for basket in given[1:2]):
+                return Calibration(*(kind(number) for kind, number in zip((float, int, float), given, strict=False)))
         except ValueError:
             pass
         raise SettingError(f"--remedy: wanted {_FORM}; found {told!r}; give for example {_CALIBRATE}:0.5")

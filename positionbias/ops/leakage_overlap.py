@@ -16,7 +16,7 @@ from positionbias.core.screen import wrapped
 from positionbias.core.settings import Setting, refuse_idle
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs
-from positionbias.ops.query_encoder import Encoder, OpenedEncoder, Semantic
+from positionbias.ops.query_encoder import Encoder, Semantic
 from positionbias.overlap.settings import MEANING, EvidenceSettings, OverlapSettings
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def overlap_leakage(
             settings,
             lambda *found: measured(*found).manifest(place),
             evidence=evidence,
-            encoder=OpenedEncoder.of(encoder, semantic.model) if semantic else None,
+            encoder=semantic.opened if semantic else None,
             map_shards=map_shards,
             overwrite=overwrite,
         )

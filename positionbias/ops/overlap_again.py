@@ -10,7 +10,7 @@ from positionbias.core.extras import models_extra
 from positionbias.core.files import remove
 from positionbias.core.manifest import Manifest
 from positionbias.core.shard_work import MapShards
-from positionbias.ops.query_encoder import Encoder, OpenedEncoder
+from positionbias.ops.query_encoder import Encoder
 from positionbias.overlap.find import find_overlap
 from positionbias.overlap.settings import MEANING, EvidenceSettings, OverlapSettings
 from positionbias.overlap.sources import TextSet
@@ -38,7 +38,7 @@ def search_again(
         with models_extra("--detector meaning"):
             semantic = encoder.semantic(settings.threshold)
         settings = replace(settings, threshold=semantic.threshold)
-        opened = OpenedEncoder.of(encoder, semantic.model)
+        opened = semantic.opened
     made = Manifest(kind="results", name="searched again", command="leakage overlap")
     try:
         results, _ = find_overlap(

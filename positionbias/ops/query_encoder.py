@@ -62,8 +62,12 @@ class Encoder:
             InputError: no such model.
             SettingError: one that gives a text no single vector, or a GPU that is not there.
         """
+        checkpoint, opened = self._opened()
+        return checkpoint, opened()
+
+    def _opened(self) -> tuple[Checkpoint, OpenedEncoder]:
         checkpoint = self.loading()
-        return checkpoint, OpenedEncoder.of(self, checkpoint)()
+        return checkpoint, OpenedEncoder.of(self, checkpoint)
 
     def semantic(self, threshold: float | None) -> Semantic:
         """Return the encoder with the threshold that was given, or else with its own.
@@ -75,11 +79,11 @@ class Encoder:
         from positionbias.leakage.thresholds import known_threshold, threshold_for
 
         name = self.encoder or ENCODER
-        model, vectors = self.open()
+        model, opened = self._opened()
         chosen = threshold_for(name, checksum := model.manifest.checksum, threshold)
         known = known_threshold(name, checksum) if threshold is None else None
         rests_on = known.told() if known else f"cosine from {chosen:g} ({model.name}), as given: precision unknown"
-        return Semantic(model, vectors, chosen, rests_on)
+        return Semantic(model, opened, opened(), chosen, rests_on)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +98,10 @@ class _Queries:
 
 @dataclass(frozen=True, slots=True)
 class Semantic:
-    """A search by meaning: a model, its vectors of queries, the cosine from which a pair counts, and the evidence for it in words."""
+    """A search by meaning: a model, how any process opens it, its vectors, the cosine from which a pair counts, and the evidence for it in words."""
 
     model: Checkpoint
+    opened: OpenedEncoder
     vectors: KeptVectors
     threshold: float
     rests_on: str
