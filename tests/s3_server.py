@@ -6,14 +6,15 @@ import http.client
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import NamedTuple
+
+from .local_server import LocalServer, running
 
 __all__ = ["AS_S3", "BUCKET", "Busy", "Cut", "Denied", "Door", "Fault", "Late", "Other", "Request", "door", "s3_server"]
 
@@ -180,12 +181,7 @@ def door(server: str) -> Iterator[Door]:
         def log_message(self, *_: object) -> None:
             pass
 
-    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    running.daemon_threads = True
-    opened = Door(f"http://127.0.0.1:{running.server_port}")
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    try:
+    server = LocalServer(Handler)
+    opened = Door(server.address)
+    with running(server):
         yield opened
-    finally:
-        running.shutdown()
-        running.server_close()

@@ -9,11 +9,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from zlib import crc32
 
 import numpy as np
+
+from ..local_server import LocalServer, running
 
 __all__ = ["Answer", "Served", "embed", "overlap", "serving"]
 
@@ -186,14 +188,6 @@ def serving() -> Iterator[Served]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    state.url = f"http://localhost:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with running(LocalServer(Handler)) as server:
+        state.url = f"http://localhost:{server.server_port}"
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -10,9 +10,8 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from hashlib import sha1
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -27,22 +26,19 @@ from positionbias.models.shapes import BertCatConfig, ColBERTConfig
 from positionbias.probe.settings import ProbeSettings
 from positionbias.ranking.pairs import score_pairs
 
+from ..local_server import LocalServer, running
 from ..tiny import candidates, planted, saved_tk, tiny_encoder
 
 
-class Hub(ThreadingHTTPServer):
+class Hub(LocalServer):
     """Takes repositories and commits as the Hub does, all files as regular ones, and serves the files of the last commit."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Answers)
+        super().__init__(_Answers)
         self.made: list[dict[str, Any]] = []
         self.tokens: set[str | None] = set()
         self.commits: list[dict[str, bytes]] = []
         self.asked: list[str] = []
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -114,13 +110,8 @@ class _Answers(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    server = Hub()
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with running(Hub()) as server:
+        yield server
 
 
 @pytest.fixture
