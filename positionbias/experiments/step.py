@@ -135,6 +135,8 @@ class Steps:
     def _make(self, one: Step) -> None:
         done = None not in one.inputs.values() and self._holds(one)
         if self.dry_run:
+            if any(planned.name == one.name for planned in self.planned):
+                return  # two parts of a study ask for it
             seconds = None if done or one.work is None else self._estimator.seconds(one.work)
             self.planned.append(Planned(one.name, done, seconds, "" if done else one.note))
             self.unmade |= set() if done else {one.artefact}

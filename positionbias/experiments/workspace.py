@@ -46,10 +46,11 @@ from positionbias.dense.settings import DenseSearch, Index
 from positionbias.dense.vectors import Vectors
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.fusion import fuse
+from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.experiments.artefacts import Artefacts, checkpoint_facts
 from positionbias.experiments.estimate import ModelWork, Work, training
 from positionbias.experiments.sample import drawn_queries
-from positionbias.experiments.systems import Subject
+from positionbias.experiments.systems import Subject, SystemRuns, evaluated
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_remedied
 from positionbias.models.remedies import AnyRemedy
@@ -258,6 +259,28 @@ class Workspace(Artefacts):
         }
         work = self._reranking(subject.path, collection, split, candidates, settings.depth)
         return self.steps.make(f"{self.prefix}move-{place.name}", place, record, inputs, make, work=work)
+
+    def evaluated(
+        self, name: str, runs: Mapping[str, Path], collection: Path, split: str, measure: str, *, facts: Facts, seed: int
+    ) -> Path:
+        """Return the quality of runs over one split, by their names, as a folder of a Result each."""
+        place = self.folder / "evaluated" / f"{name}-on-{split}"
+
+        def make() -> None:
+            found = Collection(collection)
+            qrels, where = list(found.qrels(split)), {"collection": found.name, "split": split}
+            clusters = clusters_by_passage(qrels, level=1)
+            items = [SystemRuns(system, facts, (run,)) for system, run in runs.items()]
+            results = [
+                one for item in items for one in evaluated(item, qrels, [measure], clusters=clusters, seed=seed, **where)
+            ]
+            manifest = self._manifest(place, "results", "evaluate", record, {**runs, "collection": collection})
+            save_results(place, results, manifest, overwrite=True)
+
+        record: JsonObject = {"split": split, "measure": measure, "seed": seed, "facts": asdict(facts)}
+        inputs = {name: self.checksum(path) for name, path in {**runs, "collection": collection}.items()}
+        work = Work("queries evaluated", len(runs) * self.counted(collection).count_queries(split), by=1e-3)
+        return self.steps.make(f"{self.prefix}evaluate-{place.name}", place, record, inputs, make, work=work)
 
     def encoded(self, model: Path, collection: Path) -> Path:
         """Return a model's vectors of every passage; an interrupted run is resumed."""

@@ -13,6 +13,7 @@ from positionbias.models.shapes import Positions
 __all__ = [
     "ARCHITECTURES",
     "AT_INFERENCE",
+    "CALIBRATE",
     "DOSES",
     "IN_TRAINING",
     "MOVED",
@@ -40,9 +41,11 @@ IN_TRAINING = (  # remedies in data, loss and model
     "shuffled at reading",
     "weighed by place",
     "consistent under rotation",
+    "taught by rotations",
     "random offsets",
     "no positions",
     "relative positions",
 )
+CALIBRATE = "calibrate"  # the remedy at inference whose settings validation chooses
 AT_INFERENCE = " at inference"  # ends the name of such a remedy in results
 OF_TK = frozenset({"no positions", "relative positions"})

@@ -40,7 +40,7 @@ class Measured:
     """The inputs of the measurements: the test collections by draw, candidates and runs by test split, probes and trained models.
 
     ``sample`` is the number of test queries per split (None: all), and the seed that draws them. ``moved`` has, in a study of remedies, each
-    model's effects of moved sentences.
+    model's effects of moved sentences, and ``choices`` the quality on validation of the settings that one was chosen from.
     """
 
     original: Path
@@ -53,6 +53,7 @@ class Measured:
     subjects: Sequence[Subject]
     sample: tuple[int | None, int]
     moved: Sequence[Path] = ()
+    choices: Sequence[Path] = ()
 
     def inputs(self) -> dict[str, Path]:
         """Return every input artefact, by name."""
@@ -65,6 +66,7 @@ class Measured:
             **{f"probe {path.name}": path for path in self.probes},
             **{subject.path.name: subject.path for subject in self.subjects},
             **{f"moved {path.name}": path for path in self.moved},
+            **{f"choice {path.name}": path for path in self.choices},
         }
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, Self
 
 from positionbias.core.collection import Collection
 from positionbias.core.formatting import percent
@@ -23,13 +24,23 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.over_trainings import BASELINE_FACTS, Find, over_trainings, query_values
 from positionbias.experiments.systems import Subject, system_name
 from positionbias.experiments.workspace import Workspace
+from positionbias.models.remedies import AnyRemedy, Calibration, Remedy
 from positionbias.models.shapes import Positions, TKConfig
-from positionbias.papers.position_bias import AT_INFERENCE, IN_TRAINING, MOVED, NO_REMEDY, REMEDIES
+from positionbias.papers.position_bias import AT_INFERENCE, CALIBRATE, IN_TRAINING, MOVED, NO_REMEDY, REMEDIES
 from positionbias.papers.position_bias.dominance import dominated
 from positionbias.papers.position_bias.findings import baselines, difference_of, idle_trainings, relative_of, together
 from positionbias.papers.position_bias.measured import Measured, found_first, measure_models
 from positionbias.papers.position_bias.settings import TRAIN, RemedySettings
-from positionbias.papers.position_bias.study import NOTES, Passages, Wanted, both_texts, candidate_runs, check_splits, tested
+from positionbias.papers.position_bias.study import (
+    NOTES,
+    Passages,
+    Wanted,
+    best_of,
+    both_texts,
+    candidate_runs,
+    check_splits,
+    tested,
+)
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import PlaceWeights
 from positionbias.positions.shuffle import SentenceShuffle
@@ -41,24 +52,42 @@ from positionbias.training.plan import TrainPlan
 
 __all__ = ["run_remedies"]
 
-CONSISTENCY = 0.1  # of --consistency [decision]
+CONSISTENCY = (0.1, 0.3, 1.0)  # of --consistency, of which validation chooses [decision]
+TEACHER = Remedy("rotate", 4)
 OFFSET = 200  # of --offset-positions, about the longest passages that these models read [decision]
+
+
+CALIBRATIONS = [  # of which validation chooses; the published one has 0.5, 128 and 0.5 [decision]
+    Calibration(strength, basket, layers) for strength in (0.5, 1.0) for basket in (16, 128) for layers in (0.5, 1.0)
+]
+_Change = Callable[[TrainPlan], TrainPlan]
 
 
 @dataclass(frozen=True, slots=True)
 class _Trained:
-    """A remedy in training: the change of the plan, and whether the passages are rotated once."""
+    """A remedy in training: the change of the plan by setting, of which validation chooses if there are several; whether the passages are rotated once;
+    with what the scores of the model without a remedy teach."""
 
-    change: Callable[[TrainPlan], TrainPlan] = lambda plan: plan
+    changes: Mapping[str, _Change]
     rotated: bool = False
+    taught_with: Remedy | None = None
+
+    @classmethod
+    def by(cls, change: _Change = lambda plan: plan, **more: Any) -> Self:
+        """Return a remedy with one setting."""
+        return cls({"": change}, **more)
 
 
-def _positions(name: Positions) -> Callable[[TrainPlan], TrainPlan]:
+def _positions(name: Positions) -> _Change:
     def change(plan: TrainPlan) -> TrainPlan:
         assert isinstance(plan.model, TKConfig)
         return replace(plan, model=replace(plan.model, positions=name))
 
     return change
+
+
+def _consistent(weight: float) -> _Change:
+    return lambda plan: replace(plan, training=replace(plan.training, consistency=weight))
 
 
 def _seed(plan: TrainPlan) -> int:
@@ -69,14 +98,15 @@ _TRAINED: Mapping[str, _Trained] = dict(
     zip(
         IN_TRAINING,
         (
-            _Trained(rotated=True),
-            _Trained(lambda plan: replace(plan, rotate=Rotation(seed=_seed(plan)))),
-            _Trained(lambda plan: replace(plan, shuffle=SentenceShuffle(seed=_seed(plan)))),
-            _Trained(lambda plan: replace(plan, weigh_places=PlaceWeights())),
-            _Trained(lambda plan: replace(plan, training=replace(plan.training, consistency=CONSISTENCY))),
-            _Trained(lambda plan: replace(plan, training=replace(plan.training, offset_positions=OFFSET))),
-            _Trained(_positions("none")),
-            _Trained(_positions("relative")),
+            _Trained.by(rotated=True),
+            _Trained.by(lambda plan: replace(plan, rotate=Rotation(seed=_seed(plan)))),
+            _Trained.by(lambda plan: replace(plan, shuffle=SentenceShuffle(seed=_seed(plan)))),
+            _Trained.by(lambda plan: replace(plan, weigh_places=PlaceWeights())),
+            _Trained({f"{weight:g}": _consistent(weight) for weight in CONSISTENCY}),
+            _Trained.by(taught_with=TEACHER),
+            _Trained.by(lambda plan: replace(plan, training=replace(plan.training, offset_positions=OFFSET))),
+            _Trained.by(_positions("none")),
+            _Trained.by(_positions("relative")),
         ),
         strict=True,
     )
@@ -103,26 +133,44 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
         notes=(
             *NOTES,
             f"The remedies share everything else. Passages for the remedy “{IN_TRAINING[0]}” are rotated by a draw of their own, which no test has.",
-            f"Consistency has the weight {CONSISTENCY:g}; weights of places are at most {PlaceWeights().most:g}; offsets are at most {OFFSET}; none was tuned.",
+            f"The weight of consistency is the one of {', '.join(f'{weight:g}' for weight in CONSISTENCY)} with the best {settings.measures[0]} on validation passages rotated so, for each "
+            f"training; of {CALIBRATE} so the strength, basket and layers.",
+            f"Not tuned: weights of places are at most {PlaceWeights().most:g}, offsets at most {OFFSET}, a teacher reads by {TEACHER}.",
         ),
         seed=settings.seed,
     )
 
 
 def _wanted(passages: Passages, once: Path, runs: Mapping[str, Path], settings: RemedySettings) -> Iterator[Wanted]:
-    """Yield every model, one seed after another, so that an interrupted study has whole comparisons."""
+    """Yield every model, one seed after another, so that an interrupted study has whole comparisons; the one without a remedy has with it what is made of it."""
     for seed in settings.seeds:
         for model in settings.models:
             plan = model.plan(runs[TRAIN], runs[settings.validation], seed=seed, validation_split=settings.validation)
             facts = Facts(model=model.kind, training="original", seed=seed, pretrained=model.pretrained)
             none = Wanted(replace(facts, variant=NO_REMEDY), _name(model, NO_REMEDY, seed), passages.original, plan)
-            yield none
+            trained = []
             for name in settings.in_training(model.kind):
                 of = _TRAINED[name]
                 text = once if of.rotated else passages.original
-                yield Wanted(replace(facts, variant=name), _name(model, name, seed), text, of.change(plan))
-            for remedy in settings.at_inference(model.kind):
-                yield none._replace(facts=replace(facts, variant=f"{remedy}{AT_INFERENCE}"), remedy=remedy)
+                one = none._replace(facts=replace(facts, variant=name), name=_name(model, name, seed), collection=text)
+                one = one._replace(taught_with=of.taught_with, choose_on=once)
+                settled = [
+                    (s, one._replace(name=_name(model, f"{name} {s}".strip(), seed), plan=change(plan)))
+                    for s, change in of.changes.items()
+                ]
+                trained.append(one._replace(choices=tuple(settled)) if len(settled) > 1 else settled[0][1])
+            given = [_given(none, one, once) for one in settings.at_inference(model.kind)]
+            yield none._replace(then=(*given, *(one for one in trained if one.taught_with)))
+            yield from (one for one in trained if not one.taught_with)
+
+
+def _given(none: Wanted, remedy: AnyRemedy | None, once: Path) -> Wanted:
+    """Return the model without a remedy with one at inference; None: calibrated, by settings to choose."""
+    facts = replace(none.facts, variant=f"{remedy or CALIBRATE}{AT_INFERENCE}")
+    if remedy is not None:
+        return none._replace(facts=facts, remedy=remedy)
+    choices = tuple((str(one), none._replace(facts=facts, remedy=one)) for one in CALIBRATIONS)
+    return none._replace(facts=facts, name=f"{none.name}-{CALIBRATE}", choices=choices, choose_on=once)
 
 
 def _name(model: ModelSettings, remedy: str, seed: int) -> str:
@@ -146,7 +194,16 @@ def measure_remedies(measured: Measured, settings: RemedySettings) -> list[Resul
     _, spoken = idle_trainings([*results, *compared])
     repeated = [r for r in spoken if isinstance(r.payload, PerQuery) or any(r is one for one in compared)]
     found = [*results, *compared, *over_seeds(repeated, clusters, settings.seed)]
-    return found_first(found, lambda measure: remedy_findings(found, measure, clusters), settings.seed)
+    chosen = [chosen_finding(load_results(path)) for path in measured.choices]
+    return found_first(found, lambda measure: [*remedy_findings(found, measure, clusters), *chosen], settings.seed)
+
+
+def chosen_finding(results: Sequence[Result]) -> Finding:
+    """Say which settings of a remedy validation chose, and what it measured of each."""
+    best, facts = best_of(results), results[0].facts
+    values = ", ".join(f"{one.system} {one.value:.3f}" for one in results)
+    where = f"{best.measure} on rotated passages of {best.split}"
+    return Finding(f"{facts.model}, {facts.variant}, seed {facts.seed}: {best.system} was chosen by {where} ({values}).", None)
 
 
 def _of_moved(result: Result, effects: QueryEffects, subject: Subject, clusters: Mapping[str, str]) -> Result | None:

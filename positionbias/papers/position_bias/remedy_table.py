@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import decimal
 from positionbias.models.remedies import read_remedy
-from positionbias.papers.position_bias import AT_INFERENCE, MOVED, NO_REMEDY, REMEDIES
+from positionbias.papers.position_bias import AT_INFERENCE, CALIBRATE, IN_TRAINING, MOVED, NO_REMEDY, REMEDIES
 from positionbias.papers.position_bias.findings import difference_of, together
 from positionbias.papers.position_bias.trainings import TrainingRow, row_notes, training_rows
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
@@ -38,7 +38,7 @@ def _rows(results: Sequence[Result]) -> list[TrainingRow]:
     """Return the rows of models with and without remedies, those without first."""
     variants = {NO_REMEDY, *remedied(results)}
     rows = training_rows(results, lambda row: row.facts.variant in variants) if len(variants) > 1 else []
-    order = [NO_REMEDY, *distinct(row.facts.variant for row in rows)]
+    order = [NO_REMEDY, *IN_TRAINING, *distinct(row.facts.variant for row in rows)]
     models = distinct(model_name(row.facts) for row in rows)
     return sorted(rows, key=lambda row: (models.index(model_name(row.facts)), order.index(row.facts.variant)))
 
@@ -49,9 +49,8 @@ def _measure(results: Sequence[Result]) -> str:
 
 def _times_read(variant: str) -> int:
     """Return how often a passage is read at inference, its parts together as once."""
-    if not variant.endswith(AT_INFERENCE):
-        return 1
-    return read_remedy(variant.removesuffix(AT_INFERENCE)).times
+    name = variant.removesuffix(AT_INFERENCE)
+    return 1 if name in (variant, CALIBRATE) else read_remedy(name).times
 
 
 def remedy_table(results: Sequence[Result]) -> Table:

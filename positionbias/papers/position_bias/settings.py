@@ -25,10 +25,10 @@ from positionbias.core.settings import (
 from positionbias.experiments.model_options import CANDIDATES, DRAWS, SEEDS
 from positionbias.experiments.model_settings import ModelSettings, with_assignments
 from positionbias.firststage.settings import Bm25Settings
-from positionbias.models.remedies import AnyRemedy, Calibration, read_remedy
+from positionbias.models.remedies import AnyRemedy, Remedy, read_remedy
 from positionbias.models.shapes import POSITIONS, Positions
 from positionbias.papers import StudyCommand
-from positionbias.papers.position_bias import IN_TRAINING, OF_TK
+from positionbias.papers.position_bias import CALIBRATE, IN_TRAINING, OF_TK
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import SEVERAL, AnswerRange, Matching, Selection, Several
 from positionbias.results.result import TEXTS
@@ -214,12 +214,12 @@ class RemedySettings(PositionBiasSettings):
     """
 
     remedies: tuple[str, ...] = setting(
-        (*IN_TRAINING, "rotate:4", "rotate-max:4", "segments:3", "segments-max:3"),
-        "A remedy in training, by its name in the report, or at inference, as for posbias debias-model; may be given again.",
+        (*IN_TRAINING, "rotate:4", "rotate-max:4", "segments:3", "segments-max:3", CALIBRATE),
+        "A remedy in training, by its name in the report, or at inference, as for posbias debias-model; calibrate alone lets validation choose its settings; may be given again.",
         flags=("--remedy",),
         metavar="REMEDY",
         panel=Panel.BASIC,
-        absent="all in training, rotate:4, rotate-max:4, segments:3 and segments-max:3",
+        absent="all in training, rotate:4, rotate-max:4, segments:3, segments-max:3 and calibrate",
     )
     moved_queries: int = setting(500, "Test queries whose answering sentence is moved.", least=20, metavar="N")
 
@@ -237,14 +237,15 @@ class RemedySettings(PositionBiasSettings):
         """Return the remedies in training of a kind of model; those in the model's positions are of tk alone."""
         return tuple(name for name in IN_TRAINING if name in self.remedies and (kind == "tk" or name not in OF_TK))
 
-    def at_inference(self, kind: str) -> tuple[AnyRemedy, ...]:
-        """Return the remedies at inference of a kind of model; other attention is of models with one vector a text.
+    def at_inference(self, kind: str) -> tuple[AnyRemedy | None, ...]:
+        """Return the remedies at inference of a kind of model, None for calibration with settings to choose; that is of models with one vector a text.
 
         Raises:
             SettingError: a name is neither one of these nor one in training.
         """
-        found = [read_remedy(name, IN_TRAINING) for name in self.remedies if name not in IN_TRAINING]
-        return tuple(one for one in found if kind == "bert_dot" or not isinstance(one, Calibration))
+        others = (*IN_TRAINING, CALIBRATE)
+        found = [None if name == CALIBRATE else read_remedy(name, others) for name in self.remedies if name not in IN_TRAINING]
+        return tuple(one for one in found if kind == "bert_dot" or isinstance(one, Remedy))
 
     @property
     def audit(self) -> AuditSettings:

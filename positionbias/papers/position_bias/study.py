@@ -10,9 +10,8 @@ draw is tested on the original passages and on those of that draw, one trained o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +27,7 @@ from positionbias.models.shapes import TKConfig
 from positionbias.papers.position_bias.measured import Measured, measure_study
 from positionbias.papers.position_bias.settings import TRAIN, PositionBiasSettings, RemedySettings
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.results.result import Facts
+from positionbias.results.result import Facts, Result, load_results
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
 
@@ -38,6 +37,7 @@ __all__ = [
     "NOTES",
     "Passages",
     "Wanted",
+    "best_of",
     "both_texts",
     "candidate_runs",
     "check_splits",
@@ -49,6 +49,7 @@ __all__ = [
 ]
 
 
+TAUGHT_LOSS = "margin_mse"  # of a student of a model with a remedy [decision]
 NOTES = (
     "Original and rotated test share queries, judgements and candidates, made on the original text.",
     "One re-ranking depth a model, tuned on its validation queries, used on both test sets.",
@@ -145,22 +146,41 @@ def both_texts(workspace: Workspace, collection: Collection, settings: PositionB
 
 
 class Wanted(NamedTuple):
-    """A training to make: the facts of its results, its name, and what ``Workspace.trained`` takes; a ``remedy`` that the model is given then."""
+    """A training to make: the facts of its results, its name, and what ``Workspace.trained`` takes.
+
+    ``choices`` are the same with other settings, by name, of which the best on the validation passages ``choose_on`` is tested. ``then`` are made with
+    this trained model: with a ``remedy`` it is given that, with ``taught_with`` its scores with that remedy teach a training of their own.
+    """
 
     facts: Facts
     name: str
     collection: Path
     plan: TrainPlan
     remedy: AnyRemedy | None = None
+    taught_with: AnyRemedy | None = None
+    choices: tuple[tuple[str, Wanted], ...] = ()
+    choose_on: Path | None = None
+    then: tuple[Wanted, ...] = ()
+
+    @property
+    def at_inference(self) -> bool:
+        """True if nothing is trained."""
+        return self.remedy is not None or any(one.remedy is not None for _, one in self.choices)
+
+
+def best_of(results: Sequence[Result]) -> Result:
+    """Return the result of the largest value, of equal ones the first."""
+    return max(results, key=lambda result: result.value or 0.0)
 
 
 class _Tested(NamedTuple):
-    """A trained model: its runs on all test passages, its probes, and in a study of remedies the effects of moved sentences."""
+    """A trained model: its runs on all test passages, its probes, and in a study of remedies the effects of moved sentences and its choice of settings."""
 
     subject: Subject
     systems: list[SystemRuns]
     probes: list[Path]
     moved: list[Path]
+    choice: Path | None
 
 
 def tested(
@@ -171,47 +191,86 @@ def tested(
     wanted: Iterable[Wanted],
 ) -> Measured:
     """Return the inputs of measuring: each training's model on original and rotated test passages, its probes, and the baselines."""
-    runs = test_runs(workspace, passages.original, settings, runs)
+    tests = test_runs(workspace, passages.original, settings, runs)
     baselines = [
         SystemRuns(
             "position-only",
             Facts(model="position-only", test=test, rotation=draw),
-            _by_position(workspace, on, settings, runs, _named(test, draw)),
+            _by_position(workspace, on, settings, tests, _named(test, draw)),
         )
         for test, draw, on in passages.texts(settings.draws)
     ]
-    of_model = partial(_of_model, workspace, passages, runs, settings)
-    found = list(workspace.side_by_side(of_model, wanted, settings.models))
+    make = _Maker(workspace, passages, runs, tests, settings)
+    found = [one for part in workspace.side_by_side(make, wanted, settings.models) for one in part]
     systems = [system for one in found for system in one.systems]
     probes = [probe for one in found for probe in one.probes]
-    candidates = tuple(runs[split] for split in settings.tests)
+    candidates = tuple(tests[split] for split in settings.tests)
     sample = settings.test_queries, settings.seed
     subjects = [one.subject for one in found]
     moved = [path for one in found for path in one.moved]
-    return Measured(*passages, settings.tests, candidates, baselines, systems, probes, subjects, sample, moved)
+    choices = [one.choice for one in found if one.choice is not None]
+    return Measured(*passages, settings.tests, candidates, baselines, systems, probes, subjects, sample, moved, choices)
 
 
-def _of_model(
-    workspace: Workspace, passages: Passages, runs: Mapping[str, Path], settings: PositionBiasSettings, wanted: Wanted
-) -> _Tested:
-    facts = wanted.facts
-    path = workspace.trained(wanted.name, wanted.collection, wanted.plan)
-    subject = subject_of(facts, path if wanted.remedy is None else workspace.remedied(path, wanted.remedy))
-    systems, probes = [], []
-    draws = settings.draws if facts.rotation is None else (facts.rotation,)
-    for test, draw, text in passages.texts(draws):
-        on = _named(test, draw)
-        facts = replace(subject.facts, test=test, rotation=draw if subject.facts.rotation is None else subject.facts.rotation)
-        done = tuple(workspace.reranked(subject.path, text, split, runs[split], on=on) for split in settings.tests)
-        systems.append(SystemRuns(subject.system, facts, done))
-        if has_term_vectors(facts.model) and wanted.remedy is None:
-            amount, seed = settings.probe_passages, settings.seed
-            probes.append(workspace.probed(subject.path, text, on=on, passages=amount, seed=seed, facts=facts))
-    moved = []
-    if isinstance(settings, RemedySettings):
-        split = settings.tests[0]
-        moved.append(workspace.moved(subject, passages.original, split, runs[split], settings.audit))
-    return _Tested(subject, systems, probes, moved)
+@dataclass(frozen=True)
+class _Maker:
+    """A maker of a wanted model and of those made with it, each tested on all test passages; ``tests`` are the candidates of the test splits."""
+
+    workspace: Workspace
+    passages: Passages
+    runs: Mapping[str, Path]
+    tests: Mapping[str, Path]
+    settings: PositionBiasSettings
+
+    def __call__(self, wanted: Wanted, base: Path | None = None) -> list[_Tested]:
+        """Make and test them; ``base`` is the model with which ``wanted`` is made."""
+        path, choice = self._model(wanted, base) if not wanted.choices else self._chosen(wanted, base)
+        own = self._tested(wanted, path, choice)
+        return [own, *(one for then in wanted.then for one in self(then, path))]
+
+    def _model(self, wanted: Wanted, base: Path | None) -> tuple[Path, None]:
+        workspace, plan = self.workspace, wanted.plan
+        if wanted.remedy is not None:
+            assert base is not None
+            return workspace.remedied(base, wanted.remedy), None
+        if wanted.taught_with is not None:
+            assert base is not None
+            teacher, original = workspace.remedied(base, wanted.taught_with), self.passages.original
+            scores = workspace.taught(teacher, original, TRAIN, self.runs[TRAIN], self.settings.train_depth)
+            plan = replace(plan, teacher_scores=scores, training=replace(plan.training, loss=TAUGHT_LOSS))
+        return workspace.trained(wanted.name, wanted.collection, plan), None
+
+    def _chosen(self, wanted: Wanted, base: Path | None) -> tuple[Path, Path]:
+        """Return the model whose quality on rotated validation passages is the best of all choices, and all of these values."""
+        assert wanted.choose_on is not None
+        settings, split, text = self.settings, self.settings.validation, wanted.choose_on
+        made = {name: self._model(one, base)[0] for name, one in wanted.choices}
+        runs = {name: self.workspace.reranked(path, text, split, self.runs[split], on="rotated") for name, path in made.items()}
+        measure, facts = settings.measures[0], wanted.facts
+        choice = self.workspace.evaluated(wanted.name, runs, text, split, measure, facts=facts, seed=settings.seed)
+        unknown = choice in self.workspace.steps.unmade
+        return made[next(iter(made)) if unknown else best_of(load_results(choice)).system], choice
+
+    def _tested(self, wanted: Wanted, path: Path, choice: Path | None) -> _Tested:
+        workspace, settings, tests = self.workspace, self.settings, self.tests
+        subject = subject_of(wanted.facts, path)
+        systems, probes = [], []
+        draws = settings.draws if wanted.facts.rotation is None else (wanted.facts.rotation,)
+        for test, draw, text in self.passages.texts(draws):
+            on = _named(test, draw)
+            facts = replace(
+                subject.facts, test=test, rotation=draw if subject.facts.rotation is None else subject.facts.rotation
+            )
+            done = tuple(workspace.reranked(subject.path, text, split, tests[split], on=on) for split in settings.tests)
+            systems.append(SystemRuns(subject.system, facts, done))
+            if has_term_vectors(facts.model) and not wanted.at_inference:
+                amount, seed = settings.probe_passages, settings.seed
+                probes.append(workspace.probed(subject.path, text, on=on, passages=amount, seed=seed, facts=facts))
+        moved = []
+        if isinstance(settings, RemedySettings):
+            split = settings.tests[0]
+            moved.append(workspace.moved(subject, self.passages.original, split, tests[split], settings.audit))
+        return _Tested(subject, systems, probes, moved, choice)
 
 
 def _by_position(

@@ -17,6 +17,7 @@ from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias import IN_TRAINING, MOVED, NO_REMEDY, OF_TK
 from positionbias.papers.position_bias.dominance import dominated
 from positionbias.papers.position_bias.remedies import (
+    CALIBRATIONS,
     compared_values,
     compared_with_none,
     over_seeds,
@@ -25,6 +26,7 @@ from positionbias.papers.position_bias.remedies import (
 )
 from positionbias.papers.position_bias.remedy_table import remedy_figure, remedy_table, shows_remedies
 from positionbias.papers.position_bias.settings import RemedySettings
+from positionbias.papers.position_bias.study import best_of
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.results.payloads import Finding, PerQuery
@@ -32,7 +34,7 @@ from positionbias.results.result import Facts, Result, load_results
 from positionbias.results.select import of_type
 from positionbias.training.config import TrainConfig
 
-from ...tiny import TINY, planted
+from ...tiny import TINY, planted, tiny_encoder
 
 TRAINING = TrainConfig(
     batch_size=8, max_steps=2, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=10, threads=1
@@ -68,13 +70,56 @@ def test_every_remedy_is_trained_or_built_in_tested_and_moved(finished: Path) ->
     plans = {
         name: load_checkpoint(finished / "models" / f"tk-{name.replace(' ', '-')}-seed-1").manifest.settings
         for name in IN_TRAINING
+        if name != "consistent under rotation"
     }
     assert plans["rotated at reading"]["rotate"]["seed"] == 1
     assert plans["shuffled at reading"]["shuffle"] == {"seed": 1}
     assert plans["weighed by place"]["weigh_places"] == {"most": 10.0, "bins": 10}
-    assert plans["consistent under rotation"]["training"]["consistency"] == 0.1
+    assert plans["taught by rotations"]["training"]["loss"] == "margin_mse"
+    (teacher,) = (finished / "taught").iterdir()
+    assert teacher.name == "tk-no-remedy-seed-1-rotate-4-on-train"
     assert [plans[name]["model"]["positions"] for name in sorted(OF_TK)] == ["none", "relative"]
     assert load_checkpoint(finished / "models" / "tk-no-remedy-seed-1-rotate-2").model.kind == "remedied"
+
+
+def test_validation_chooses_the_weight_of_consistency(finished: Path) -> None:
+    choice = load_results(finished / "evaluated" / "tk-consistent-under-rotation-seed-1-on-validation")
+    assert [one.system for one in choice] == ["0.1", "0.3", "1"]
+    for one in choice:
+        path = finished / "models" / f"tk-consistent-under-rotation-{one.system}-seed-1"
+        assert load_checkpoint(path).manifest.settings["training"]["consistency"] == float(one.system)
+    best = max(choice, key=lambda one: one.value or 0)
+    (told,) = [
+        f.text
+        for _, f in of_type(load_results(finished / "results"), Finding)
+        if f.text.startswith("tk, consistent under rotation, seed 1: ")
+    ]
+    assert f": {best.system} was chosen by nDCG@10 on rotated passages of validation (0.1 {choice[0].value:.3f}, 0.3 " in told
+    tested = finished / "runs" / f"tk-consistent-under-rotation-{best.system}-seed-1-on-original-test.run"
+    assert tested.exists()
+    assert len(list(finished.glob("runs/tk-consistent-*-on-original-test.run"))) == 1
+
+
+def test_validation_chooses_how_to_calibrate(tmp_path: Path) -> None:
+    model = ModelSettings(
+        "bert_dot", training=replace(TRAINING, learning_rate=1e-3), encoder=str(tiny_encoder(tmp_path / "tiny"))
+    )
+    settings = replace(SETTINGS, models=(model,), remedies=("calibrate",))
+    run_remedies(planted(tmp_path / "planted"), settings, Workspace(tmp_path / "study"))
+    choice = load_results(tmp_path / "study" / "evaluated" / "bert_dot-no-remedy-seed-1-calibrate-on-validation")
+    assert [one.system for one in choice] == [str(one) for one in CALIBRATIONS]
+    results = load_results(tmp_path / "study" / "results")
+    assert {r.facts.variant for r in results if isinstance(r.payload, PerQuery)} >= {NO_REMEDY, "calibrate at inference"}
+    assert len([f for _, f in of_type(results, Finding) if "calibrate at inference, seed 1: calibrate:" in f.text]) == 1
+    assert len(remedy_table(results).rows) == 2
+
+
+def test_the_first_of_equal_settings_is_chosen() -> None:
+    made = [
+        Result("nDCG@10", "c", "validation", name, 1, value, None, 3, None)
+        for name, value in (("a", 0.4), ("b", 0.5), ("c", 0.5))
+    ]
+    assert best_of(made).system == "b"
 
 
 def test_its_page_has_the_picture_and_the_table(finished: Path, tmp_path: Path) -> None:
@@ -82,7 +127,7 @@ def test_its_page_has_the_picture_and_the_table(finished: Path, tmp_path: Path) 
     assert "Remedies: quality and bias" in text
     assert "rotate:2 at inference" in text
     tables = report_tables(load_studies([finished]))
-    assert len(tables["remedies"].rows) == 11
+    assert len(tables["remedies"].rows) == 12
     assert "architecture" not in tables  # which compares shapes
 
 
@@ -250,7 +295,7 @@ def test_every_remedy_has_a_look_of_its_own() -> None:
     )
     results += [one for measure in ("nDCG@10", MOVED) for one in compared_with_none(results, measure, {}, 1)]
     points = [line for line in remedy_figure(results).axes[0].get_lines() if line.get_linestyle() == "None"]
-    assert len(points) == 15
+    assert len(points) == 16
     assert len({(line.get_color(), line.get_marker()) for line in points}) == 15
 
 
