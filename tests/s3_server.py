@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from .local_server import LocalServer, running
 
-__all__ = ["AS_S3", "BUCKET", "Busy", "Cut", "Denied", "Door", "Fault", "Late", "Other", "Request", "door", "s3_server"]
+__all__ = ["AS_S3", "BUCKET", "Busy", "Cut", "Denied", "Door", "Fault", "Gone", "Late", "Other", "Request", "door", "s3_server"]
 
 BUCKET = "shelf"
 _OF_THE_HOP = ("connection", "content-length", "date", "expect", "server", "transfer-encoding")
@@ -48,6 +48,11 @@ class Cut:
     """Sends a part of the body, and closes the connection."""
 
     share: float = 0.5
+
+
+@dataclass(frozen=True)
+class Gone:
+    """Closes the connection without an answer, as a server does that is killed."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +133,8 @@ def door(server: str) -> Iterator[Door]:
                 time.sleep(fault.seconds)
             if isinstance(fault, Busy):
                 self._refuse(503, "SlowDown", "Please reduce your request rate.")
+            elif isinstance(fault, Gone):
+                self.close_connection = True
             elif isinstance(fault, Denied):
                 self._refuse(403, "AccessDenied", "Access Denied")
             else:
@@ -181,7 +188,7 @@ def door(server: str) -> Iterator[Door]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = LocalServer(Handler)
-    opened = Door(server.address)
-    with running(server):
+    front = LocalServer(Handler)
+    opened = Door(front.address)
+    with running(front):
         yield opened

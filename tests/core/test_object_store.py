@@ -29,7 +29,7 @@ from positionbias.core.seal import signed
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.planted.generator import PlantedSettings
 from positionbias.positions.rotate import Rotation
-from tests.s3_server import AS_S3, BUCKET, Busy, Cut, Denied, Door, Fault, Late, Other, Request, door, s3_server
+from tests.s3_server import AS_S3, BUCKET, Busy, Cut, Denied, Door, Fault, Gone, Late, Other, Request, door, s3_server
 
 PLANTED = PlantedSettings(queries=60, passages=150, test_share=0.3, validation_share=0.2)
 SQUAD = f"s3://{BUCKET}/data/squad"
@@ -308,6 +308,19 @@ def test_an_upload_that_fails_leaves_no_artefact_and_goes_on(shelf: Door, tmp_pa
     there = pb.debias(made, out=ROTATED)
     assert shelf.count("PUT", ".arrow") == before == 1  # kept from the first try
     assert files_of(there.path) == files_of(pb.debias(made, out=tmp_path / "rotated").path)
+
+
+def test_a_store_that_is_killed_meanwhile_holds_no_artefact_and_the_same_again_goes_on(shelf: Door, tmp_path: Path) -> None:
+    """From the first judgements on no request is answered."""
+    made = pb.import_planted(planted=PLANTED, out=tmp_path / "squad")
+    shelf.fault = lambda request: Gone() if shelf.count("PUT", "qrels") else None
+    with pytest.raises(StorageError, match=rf"^{ROTATED}: wanted an answer of the store; found: no answer"):
+        pb.debias(made, out=ROTATED)
+    shelf.fault = lambda request: None
+    assert "data/rotated/manifest.json" not in keys()
+    there = pb.debias(made, out=ROTATED)
+    assert files_of(there.path) == files_of(pb.debias(made, out=tmp_path / "rotated").path)
+    assert len({key.split("/")[2] for key in keys("data/rotated")}) == 2  # the manifest and one folder
 
 
 def test_what_an_upload_left_is_removed_by_one_of_other_content(shelf: Door, tmp_path: Path) -> None:

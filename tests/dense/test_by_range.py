@@ -222,6 +222,51 @@ def test_kill_9_of_a_search_and_the_same_again(
     assert not list(tmp_path.glob("killed/.*"))
 
 
+KILLING = """
+import os, signal, sys
+from pathlib import Path
+from positionbias.core.collection import Collection
+from positionbias.core.retrieval import Retrieval
+from positionbias.dense import retrieve
+from positionbias.dense.by_range import ExactRange
+from positionbias.dense.vectors import Vectors
+from positionbias.engine.choose import open_engine
+from positionbias.models.checkpoint import load_checkpoint
+
+def killing(self, part, *given, find=ExactRange.__call__):
+    if part.rows.first >= 32 and not (killed := Path(sys.argv[5])).exists():
+        killed.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return find(self, part, *given)
+
+ExactRange.__call__ = killing
+if __name__ == "__main__":
+    retrieve.RANGE = 16
+    model, vectors, collection, out = sys.argv[1:5]
+    loaded = load_checkpoint(Path(model)), Vectors(vectors), Collection(collection)
+    with open_engine("local", 2) as map_shards:
+        retrieve.retrieve_dense(*loaded, Retrieval("test", 9), Path(out), map_shards=map_shards)
+"""
+
+
+def test_kill_9_of_a_worker_in_a_search_and_the_same_again(
+    retrieve: Retrieve, checkpoint: Checkpoint, collection: Collection, vectors: Vectors, tmp_path: Path
+) -> None:
+    (tmp_path / "killing.py").write_text(KILLING)
+    out = tmp_path / "killed" / "d.run"
+    places = (checkpoint.path, vectors.path, collection.path, out, tmp_path / "marked")
+    command = [sys.executable, tmp_path / "killing.py", *places]
+    first = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert first.returncode == 1
+    assert "wanted 2 worker processes to finish; found that one was ended from outside" in first.stderr.splitlines()[-1]
+    assert (tmp_path / "marked").exists()
+    assert not out.exists()
+    assert list(out.parent.glob(".d.run.work/receipts/*.json"))  # the range of the other worker
+    subprocess.run(command, capture_output=True, check=True)
+    assert out.read_bytes() == retrieve("whole")
+    assert not list(tmp_path.glob("killed/.*"))
+
+
 def test_vectors_that_change_meanwhile_are_refused(
     checkpoint: Checkpoint, collection: Collection, vectors: Vectors, retrieve: Retrieve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
