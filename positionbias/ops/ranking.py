@@ -106,5 +106,5 @@ def _remarks(done: Rescored) -> Iterator[str]:
         yield f"{counts.truncated / max(1, of):.1%} of the {what} fill the limit of {done.room} tokens, and may go on behind it"
     if counts.batch_tokens is not None:
         yield f"the device's memory was too small for the batches: went on with {counts.batch_tokens:,} tokens a batch"
-    if counts.empty_queries:
-        yield f"{counts.empty_queries:,} queries hold no word: their passages tie"
+    if counts.empty:
+        yield f"{len(counts.empty):,} queries hold no word: their passages tie"

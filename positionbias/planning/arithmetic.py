@@ -17,7 +17,7 @@ __all__ = ["Alone", "Blocks", "Sizes", "Times", "blocks_of", "distinct_passages"
 
 # of ``dense.vectors`` and ``ranking.blocks``, which load torch; a test holds them to those
 SHARD_PASSAGES = 8_192
-BLOCK_PAIRS, GPU_BLOCK_PAIRS, MOST_PAIRS, MOST_AGAIN = 16_384, 1 << 16, 1 << 24, 0.1
+BLOCK_PAIRS, GPU_BLOCK_PAIRS, MOST_PAIRS, MOST_AGAIN, QUERY_SHARE = 16_384, 1 << 16, 1 << 24, 0.1, 0.25
 ID_BYTES, RUN_LINE, SCORED_PAIR = (
     4,
     40,
@@ -102,7 +102,8 @@ def distinct_passages(passages: float, pairs: float) -> float:
 def blocks_of(step: StepName, passages: float, queries: float, depth: int, *, alone: bool, gpu: bool) -> Blocks:
     """Return a step's work in the blocks that workers share, cut as ``dense.encode`` and ``ranking.blocks`` cut it.
 
-    ``alone``: the model encodes passages alone, each once a block, and blocks double until they share few passages.
+    ``alone``: the model encodes passages alone, each once a block; blocks double until they share few passages or, to re-rank, until few queries
+    are encoded again in blocks cut by passages.
     """
     if step in ("encode", "retrieve"):
         full, rest = divmod(passages, SHARD_PASSAGES)
@@ -112,6 +113,10 @@ def blocks_of(step: StepName, passages: float, queries: float, depth: int, *, al
     pairs = queries * depth
     size = GPU_BLOCK_PAIRS if gpu else BLOCK_PAIRS
     while alone and size < min(pairs, MOST_PAIRS) and _again(passages, pairs, size) > MOST_AGAIN:
+        if step == "rerank" and _queries_again(passages, queries, pairs, size) <= MOST_AGAIN:
+            full, rest = divmod(pairs, size)
+            each = distinct_passages(passages, pairs) / pairs
+            return Blocks(int(full), (each * size, size, 0.0), (each * rest, rest, 0.0))
         size *= 2
     full, rest = divmod(pairs, size)
     return Blocks(int(full), _scored(passages, size, alone=alone), _scored(passages, rest, alone=alone))
@@ -126,6 +131,13 @@ def _again(passages: float, pairs: float, size: int) -> float:
     full, rest = divmod(pairs, size)
     encodings = full * distinct_passages(passages, size) + distinct_passages(passages, rest)
     return encodings / distinct_passages(passages, pairs) - 1
+
+
+def _queries_again(passages: float, queries: float, pairs: float, size: int) -> float:
+    """Return the encodings of queries that an earlier block by passages has too, each as ``QUERY_SHARE`` of a passage, as a share of the distinct passages."""
+    full, rest = divmod(pairs, size)
+    encodings = full * distinct_passages(queries, size) + distinct_passages(queries, rest)  # drawn in the same way
+    return QUERY_SHARE * (encodings - queries) / distinct_passages(passages, pairs)
 
 
 def longest(blocks: Blocks, full: float, rest: float, workers: int) -> float:

@@ -1,15 +1,16 @@
-"""Blocks of whole queries that any process can score.
+"""Blocks of pairs that any process can score.
 
 Cuts follow from the pairs and from the kinds of model and device, so any number of workers computes the same batches, to the same bits.
-A block of a model that encodes passages alone encodes each of its own once, so passages that blocks share are encoded again. The price
-of that is counted, and the blocks are made larger until it is small.
+Blocks have whole queries. A block of a model that encodes passages alone encodes each of its own once, so passages that such blocks share are encoded
+again; where they share many, they are cut by passages instead, and queries are encoded again, which is cheaper. The price is counted, and blocks are made
+larger until it is small.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -26,49 +27,137 @@ from positionbias.ranking.query_blocks import BLOCK_PAIRS, Pairs, query_blocks
 from positionbias.ranking.score import score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored
 
-__all__ = ["MOST_AGAIN", "BlockScorer", "QueryBlock", "blocks_of", "cut_queries", "encoded_again", "keep_scores", "pairs_in"]
+__all__ = [
+    "MOST_AGAIN",
+    "BlockScorer",
+    "Part",
+    "QueryBlock",
+    "blocks_of",
+    "cut_pairs",
+    "cut_queries",
+    "encoded_again",
+    "keep_scores",
+    "pairs_in",
+    "queries_again",
+]
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
 GPU_BLOCK_PAIRS = 1 << 16  # a GPU waits for the first batch of a block
 MOST_PAIRS = 1 << 24  # of a block that grows to share passages, 1 GB in memory
 MOST_AGAIN = 0.1
+QUERY_SHARE = 0.25  # of the price of encoding a passage is that of a query, which is shorter [decision: MS MARCO's has a ninth of the words]
 
 
-def cut_queries(pairs: Pairs, model: AnyRanker, most: int | None = None) -> list[list[str]]:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The pairs of a block: queries in order, and in ``places`` which of their passages, ``counts (queries,)`` of each; None: all."""
+
+    query_ids: list[str]
+    counts: np.ndarray | None = None
+    places: np.ndarray | None = None
+
+    def places_of(self) -> list[np.ndarray] | None:
+        """Return the places of each query."""
+        if self.places is None or self.counts is None:
+            return None
+        return np.split(self.places, np.cumsum(self.counts)[:-1])
+
+    def numbers(self, pairs: Pairs) -> list[np.ndarray]:
+        """Return the passages of each query as numbers into ``pairs.passage_ids``."""
+        whole = [pairs.numbers(query_id) for query_id in self.query_ids]
+        places = self.places_of()
+        return whole if places is None else [own[some] for own, some in zip(whole, places, strict=True)]
+
+    def add_to(self, whole: Scored, done: Scored, pairs: Pairs) -> None:
+        """Add this part's scores and counts to those of all pairs."""
+        if (places := self.places_of()) is not None:
+            for query_id, some in zip(self.query_ids, places, strict=True):
+                own = whole.scores.setdefault(query_id, np.empty(len(pairs.numbers(query_id)), np.float32))
+                own[some] = done.scores[query_id]
+            done = replace(done, scores={})
+        whole.add(done)
+
+
+def cut_queries(pairs: Pairs, model: AnyRanker, most: int | None = None) -> list[Part]:
     """Cut the queries, in order, into blocks of about ``most`` pairs; by default so many as suit the model and its device.
 
     An encoder's default blocks are doubled until its blocks share few passages (``MOST_AGAIN``). An endpoint has all in one block: it is
     asked from one process, and keeps its answers.
     """
+    return _cut(pairs, model, most, whole_queries=True)
+
+
+def cut_pairs(pairs: Pairs, model: AnyRanker) -> list[Part]:
+    """Cut the pairs into blocks, as ``cut_queries``; an encoder's by passages where blocks of queries of the same size would share many."""
+    return _cut(pairs, model, None, whole_queries=False)
+
+
+def _cut(pairs: Pairs, model: AnyRanker, most: int | None, *, whole_queries: bool) -> list[Part]:
     if isinstance(model, VariantScorer):
-        return cut_queries(pairs, model.base, most)
+        return _cut(pairs, model.base, most, whole_queries=whole_queries)
     if most is None and isinstance(model, Served):
-        return [whole] if (whole := list(pairs)) else []
+        return [Part(whole)] if (whole := list(pairs)) else []
     size = most or (GPU_BLOCK_PAIRS if model.device.type == "cuda" else BLOCK_PAIRS)
-    blocks = list(query_blocks(pairs, size))
-    if most is None and isinstance(model, PassageEncoder):
-        while len(blocks) > 1 and size < MOST_PAIRS and encoded_again(pairs, blocks) > MOST_AGAIN:
-            size *= 2
-            blocks = list(query_blocks(pairs, size))
-    return blocks
+    grows = most is None and isinstance(model, PassageEncoder)
+    while True:
+        blocks = [Part(query_ids) for query_ids in query_blocks(pairs, size)]
+        if not grows or len(blocks) < 2 or size >= MOST_PAIRS or encoded_again(pairs, blocks) <= MOST_AGAIN:
+            return blocks
+        if not whole_queries and queries_again(pairs, found := _by_passages(pairs, size)) <= MOST_AGAIN:
+            return found
+        size *= 2
 
 
-def pairs_in(pairs: Pairs, cut: Iterable[Sequence[str]]) -> list[int]:
-    """Return the number of pairs of each block of queries."""
-    return [sum(len(pairs.numbers(query_id)) for query_id in query_ids) for query_ids in cut]
+def _by_passages(pairs: Pairs, size: int) -> list[Part]:
+    """Cut the pairs by their passages, in the order of their numbers, into blocks of about ``size`` pairs."""
+    ids = list(pairs)
+    per_query = [pairs.numbers(query_id) for query_id in ids]
+    lengths = np.fromiter(map(len, per_query), np.int64, len(ids))
+    passages = np.concatenate(per_query)
+    block = (np.cumsum(np.bincount(passages, minlength=len(pairs.passage_ids))) - 1) // size  # of a passage
+    owner, starts = np.repeat(np.arange(len(ids)), lengths), np.cumsum(lengths) - lengths
+    order = np.argsort(block[passages], kind="stable")  # the pairs of a block stay in their order
+    _, first = np.unique(block[passages[order]], return_index=True)
+    parts: list[Part] = []
+    for rows in np.split(order, first[1:]):
+        counts = np.bincount(owner[rows], minlength=len(ids))
+        queries = (
+            np.flatnonzero(counts) if parts else np.flatnonzero((counts > 0) | (lengths == 0))
+        )  # those without passages in the first
+        places = (rows - starts[owner[rows]]).astype(np.int32)
+        parts.append(Part([ids[query] for query in queries.tolist()], counts[queries], places))
+    return parts
 
 
-def encoded_again(pairs: Pairs, blocks: Iterable[Sequence[str]]) -> float:
+def pairs_in(pairs: Pairs, cut: Iterable[Part]) -> list[int]:
+    """Return the number of pairs of each block."""
+    return [
+        len(part.places) if part.places is not None else sum(len(pairs.numbers(query_id)) for query_id in part.query_ids)
+        for part in cut
+    ]
+
+
+def encoded_again(pairs: Pairs, blocks: Iterable[Part]) -> float:
     """Return the price of blocks: the encodings of passages that an earlier block has too, as a share of the distinct passages."""
     last = np.full(len(pairs.passage_ids), -1, np.int64)
     encodings = 0
-    for number, query_ids in enumerate(blocks):
-        for query_id in query_ids:
-            own = pairs.numbers(query_id)
+    for number, part in enumerate(blocks):
+        for own in part.numbers(pairs):
             encodings += int(np.count_nonzero(last[own] != number))
             last[own] = number
     return encodings / max(1, int((last >= 0).sum())) - 1
+
+
+def queries_again(pairs: Pairs, blocks: Sequence[Part]) -> float:
+    """Return the price of blocks by passages: the encodings of queries that an earlier block has too, each as ``QUERY_SHARE`` of a passage, as a
+    share of the distinct passages."""
+    distinct = len(set().union(*(part.query_ids for part in blocks)))
+    again = sum(len(part.query_ids) for part in blocks) - distinct
+    used = np.zeros(len(pairs.passage_ids), bool)
+    for query_id in pairs:
+        used[pairs.numbers(query_id)] = True
+    return QUERY_SHARE * again / max(1, int(used.sum()))
 
 
 class Carried(dict[str, str]):
@@ -81,7 +170,7 @@ class Carried(dict[str, str]):
 
 @dataclass(frozen=True, slots=True)
 class QueryBlock:
-    """Whole queries with their texts and passages. ``seen`` is true for the passages, in order of appearance, that an earlier block has.
+    """Queries with their texts and passages. ``seen`` is true for the passages, in order of appearance, that an earlier block has.
 
     ``carried`` has the passages' texts by id where they stand in no collection.
     """
@@ -109,13 +198,13 @@ class QueryBlock:
 
 
 def blocks_of(
-    pairs: Pairs, cut: Iterable[Sequence[str]], texts: Mapping[str, str], carried: PassageTexts | None = None
+    pairs: Pairs, cut: Iterable[Part], texts: Mapping[str, str], carried: PassageTexts | None = None
 ) -> Iterator[QueryBlock]:
-    """Yield the blocks of queries that were cut, with the queries' ``texts``, and those of their passages if they are to be ``carried``."""
+    """Yield the blocks that were cut, with the queries' ``texts``, and those of their passages if they are to be ``carried``."""
     seen = np.zeros(len(pairs.passage_ids), bool)
     names = pairs.passage_ids
-    for query_ids in cut:
-        per_query = [pairs.numbers(query_id) for query_id in query_ids]
+    for part in cut:
+        query_ids, per_query = part.query_ids, part.numbers(pairs)
         distinct, first = np.unique(np.concatenate(per_query), return_index=True)
         own = distinct[np.argsort(first)]
         asked = tuple(
@@ -201,7 +290,7 @@ class _Counts:
 
     truncated: int
     again: int
-    empty_queries: int
+    empty: list[str]
     batch_tokens: int | None
     spent: Spent
 
@@ -217,13 +306,13 @@ class _Keeper:
         scores = [done.scores[query_id] for query_id, _ in block.pairs]
         with open(path, "wb") as handle:
             np.save(handle, np.concatenate(scores).astype(np.float32, copy=False))
-        return _Counts(done.truncated, done.again, done.empty_queries, done.batch_tokens, done.spent)
+        return _Counts(done.truncated, done.again, sorted(done.empty), done.batch_tokens, done.spent)
 
 
 def keep_scores(
     score: BlockScorer,
     pairs: Pairs,
-    cut: Sequence[Sequence[str]],
+    cut: Sequence[Part],
     blocks: Iterable[QueryBlock],
     folder: Path,
     map_shards: MapShards,
@@ -235,10 +324,11 @@ def keep_scores(
     folder.mkdir(exist_ok=True)
     whole = Scored()
     places = [folder / f"{index:05}.npy" for index in range(len(cut))]
-    for query_ids, place, counts in zip(
+    for part, place, counts in zip(
         cut, places, make_shards(_Counts, _Keeper(score), blocks, places.__getitem__, map_shards), strict=True
     ):
-        ends = np.cumsum([len(pairs.numbers(query_id)) for query_id in query_ids])
-        scores = dict(zip(query_ids, np.split(np.load(place), ends[:-1]), strict=True))
-        whole.add(Scored(scores, counts.truncated, counts.again, counts.empty_queries, counts.batch_tokens, counts.spent))
+        ends = np.cumsum([len(own) for own in part.numbers(pairs)])
+        scores = dict(zip(part.query_ids, np.split(np.load(place), ends[:-1]), strict=True))
+        done = Scored(scores, counts.truncated, counts.again, set(counts.empty), counts.batch_tokens, counts.spent)
+        part.add_to(whole, done, pairs)
     return whole

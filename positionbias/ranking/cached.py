@@ -124,7 +124,7 @@ def _query_blocks(model: PassageEncoder, texts: Mapping[str, str], budget: Token
     held = 0
     while part := list(islice(waiting, READ_QUERIES)):
         rows = model.read_queries([text for _, text in part])
-        done.empty_queries += sum(not row for row in rows)
+        done.empty.update(query_id for (query_id, _), row in zip(part, rows, strict=True) if not row)
         vectors += _encode_queries(model, rows, budget)
         query_ids += [query_id for query_id, _ in part]
         held += sum(vector.nbytes for vector in vectors[-len(part) :])

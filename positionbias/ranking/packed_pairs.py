@@ -72,7 +72,7 @@ def _begin(packed: PackedPairs, block: _Block, done: Scored, budget: TokenBudget
     room = packed.model.room
     lengths = block.queries.lengths[block.asked] + block.passages.lengths[block.places]
     done.truncated += int((lengths >= room).sum())
-    done.empty_queries += int((block.queries.lengths == 0).sum())
+    done.empty.update(block.query_ids[place] for place in np.flatnonzero(block.queries.lengths == 0).tolist())
     source = packed.source(block.queries, block.passages)
     found: list[tuple[np.ndarray, Tensor]] = []
 

@@ -62,7 +62,7 @@ def score_by_pair(
             queries = [row for row, count in zip(block.queries, block.counts, strict=True) for _ in range(count)]
             scores, full = _score(model, queries, block.passages, budget, bar)
             done.truncated += full
-            done.empty_queries += sum(not row for row in block.queries)
+            done.empty.update(query_id for query_id, row in zip(block.query_ids, block.queries, strict=True) if not row)
             ends = np.cumsum(block.counts)
             done.scores.update(zip(block.query_ids, np.split(scores, ends[:-1]), strict=True))
     done.batch_tokens = budget.tokens if budget.shrunk else None

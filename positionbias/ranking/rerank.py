@@ -22,7 +22,7 @@ from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.protocols import AnyRanker, encodes_alone, known_room
-from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_queries, keep_scores, pairs_in
+from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_pairs, keep_scores, pairs_in
 from positionbias.ranking.config import Elsewhere, RankingConfig, Reranking, Spread
 from positionbias.ranking.score import check_passages, int8_agreement, known_queries, score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored
@@ -58,7 +58,7 @@ class Rescored:
             candidates=self.run.pairs,
             passages=self.passages,
             encoded_again=self.counts.again,
-            without_word=self.counts.empty_queries,
+            without_word=len(self.counts.empty),
             long_passages=long if self.cached else None,
             long_pairs=None if self.cached else long,
         )
@@ -106,7 +106,7 @@ def rescore_by_blocks(
     folder: Path | None = None,
     carried: bool = False,
 ) -> Rescored:
-    """Score every candidate, as ``rescore``, by blocks of queries, in the processes of ``spread``; the bits are the same for any number.
+    """Score every candidate, as ``rescore``, by blocks of pairs, in the processes of ``spread``; the bits are the same for any number.
 
     ``folder`` (in a ``resumable_folder``) keeps blocks for a later run. Processes read the passages from ``collection``; where it has
     only this process's own texts, they are ``carried`` there.
@@ -115,7 +115,7 @@ def rescore_by_blocks(
         InputError, SettingError: as ``rescore``.
     """
     texts = known_queries(candidates, queries)
-    cut = cut_queries(candidates, checkpoint.model)
+    cut = cut_pairs(candidates, checkpoint.model)
     blocks = blocks_of(candidates, cut, texts, collection if carried else None)
     sizes = pairs_in(candidates, cut)
     elsewhere = Elsewhere.of(spread.loading, checkpoint) if spread else None
@@ -127,8 +127,8 @@ def rescore_by_blocks(
             counts = keep_scores(scorer, candidates, cut, blocks, folder, map_shards)
         else:
             counts = Scored()
-            for done in map_shards(scorer, blocks):
-                counts.add(done)
+            for part, done in zip(cut, map_shards(scorer, blocks), strict=True):
+                part.add_to(counts, done, candidates)
     seconds = None if resumed else time.perf_counter() - began
     return replace(_rescored(checkpoint.model, candidates, counts, name, seconds), blocks=len(cut))
 
@@ -217,7 +217,7 @@ def rerank_run(
             "passages": done.passages,
             "ending": asdict(checkpoint.ending),
             "truncated": done.counts.truncated,
-            "empty_queries": done.counts.empty_queries,
+            "empty_queries": len(done.counts.empty),
             **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
         }
         write_manifest(manifest_path(target), replace(manifest, content=content))

@@ -23,22 +23,22 @@ class PassageTexts(Protocol):
 class Scored:
     """Scores by query id, ``(candidates,)`` float32 each, in the candidates' order, and counts.
 
-    ``truncated``: passages (or pairs) at the model's limit, which may have been cut; ``again``: repeated encodings of passages;
-    ``batch_tokens``: the batch size to which the device's memory forced a cut; ``spent``: what scoring blocks took.
+    ``truncated``: passages (or pairs) at the model's limit, which may have been cut; ``again``: repeated encodings of passages; ``empty``: queries
+    without a word; ``batch_tokens``: the batch size to which the device's memory forced a cut; ``spent``: what scoring blocks took.
     """
 
     scores: dict[str, np.ndarray] = field(default_factory=dict)
     truncated: int = 0
     again: int = 0
-    empty_queries: int = 0
+    empty: set[str] = field(default_factory=set)
     batch_tokens: int | None = None
     spent: Spent = field(default_factory=Spent, compare=False)
 
     def add(self, other: Scored) -> None:
-        """Add the scores and counts of other queries."""
+        """Add the scores and counts of other pairs."""
         self.scores |= other.scores
         self.truncated += other.truncated
         self.again += other.again
-        self.empty_queries += other.empty_queries
+        self.empty |= other.empty
         self.batch_tokens = min(filter(None, (self.batch_tokens, other.batch_tokens)), default=None)
         self.spent = Spent.of((self.spent, other.spent))

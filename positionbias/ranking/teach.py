@@ -28,7 +28,7 @@ from positionbias.core.shard_work import resumable_folder
 from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, write_teacher_scores
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.agreement import ListAgreement
-from positionbias.ranking.blocks import BlockScorer, QueryBlock, blocks_of, cut_queries, pairs_in
+from positionbias.ranking.blocks import BlockScorer, Part, QueryBlock, blocks_of, cut_queries, pairs_in
 from positionbias.ranking.config import Elsewhere, RankingConfig, Spread, TaughtPassages
 from positionbias.ranking.query_blocks import Pairs
 from positionbias.ranking.score import check_passages, int8_agreement, known_queries
@@ -127,7 +127,7 @@ def teach(
 
 
 def _agreement(
-    model: Checkpoint, collection: Collection, asked: _Asked, cut: Sequence[Sequence[str]], config: RankingConfig
+    model: Checkpoint, collection: Collection, asked: _Asked, cut: Sequence[Part], config: RankingConfig
 ) -> ListAgreement | None:
     """Compare int8 with float32 on the first block."""
     block = next(blocks_of(asked.pairs, cut[:1], asked.texts), None)
@@ -236,5 +236,5 @@ class _Scorer(BlockScorer):
         """Return the block's rankings and counts."""
         done = self(block)
         self.batch_tokens = min(filter(None, (self.batch_tokens, done.batch_tokens)), default=None)
-        counts = {"truncated": done.truncated, "empty_queries": done.empty_queries}
+        counts = {"truncated": done.truncated, "empty_queries": len(done.empty)}
         return ScoredBlock(block.run(self.name).rescored(self.name, done.scores).rankings(), counts, done.spent)

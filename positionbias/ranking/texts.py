@@ -51,7 +51,8 @@ def score_texts(
         queries = ahead(_queries(collection, candidates), most=2)
         scored = at_once(score, queries, model.at_once, model.stop) if isinstance(model, ServedScorer) else map(score, queries)
         for query_id, scores in scored:
-            done.empty_queries += not texts[query_id].strip()
+            if not texts[query_id].strip():
+                done.empty.add(query_id)
             done.scores[query_id] = scores
             bar.advance(len(scores))
     if isinstance(model, ServedScorer):

@@ -64,7 +64,7 @@ def score_variants(
             else:
                 pooled[query_id] += exact
         done.truncated = max(done.truncated, one.truncated)
-        done.again, done.empty_queries = one.again, one.empty_queries  # the same of each
+        done.again, done.empty = one.again, one.empty  # the same of each
         if one.batch_tokens is not None:
             done.batch_tokens = min(one.batch_tokens, done.batch_tokens or one.batch_tokens)
     divisor = 1 if model.maximum else model.times

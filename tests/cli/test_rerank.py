@@ -191,7 +191,7 @@ def test_what_was_halved_or_encoded_again_is_said():
     from positionbias.ranking.scored import Scored
 
     run = Run("tk", [("q1", ["a", "b"], [2.0, 1.0])])
-    done = Rescored(run, 2, True, 200, Scored(truncated=1, again=3, empty_queries=1, batch_tokens=512), 0.5)
+    done = Rescored(run, 2, True, 200, Scored(truncated=1, again=3, empty={"q"}, batch_tokens=512), 0.5)
     assert list(_remarks(done)) == [
         "2 pairs of 2 passages, with 3 encodings beyond one each: 4 pairs/s",
         "50.0% of the passages fill the limit of 200 tokens, and may go on behind it",

@@ -28,8 +28,8 @@ NOTHING = Sizes(0, 0, 0)
 def test_blocks_are_those_of_the_steps() -> None:
     assert arithmetic.SHARD_PASSAGES == vectors.SHARD_PASSAGES
     assert arithmetic.BLOCK_PAIRS == query_blocks.BLOCK_PAIRS
-    ours = (arithmetic.GPU_BLOCK_PAIRS, arithmetic.MOST_PAIRS, arithmetic.MOST_AGAIN)
-    assert ours == (blocks.GPU_BLOCK_PAIRS, blocks.MOST_PAIRS, blocks.MOST_AGAIN)
+    for name in ("GPU_BLOCK_PAIRS", "MOST_PAIRS", "MOST_AGAIN", "QUERY_SHARE"):
+        assert getattr(arithmetic, name) == getattr(blocks, name)
 
 
 def test_shards_of_passages_and_the_rest() -> None:
@@ -48,13 +48,21 @@ def test_distinct_passages_among_independent_candidates() -> None:
 
 
 def test_blocks_of_pairs_grow_until_they_share_little() -> None:
-    """40,000 pairs read together make 2 blocks and a rest; an encoder's over 1,000 passages become one block."""
+    """40,000 pairs read together make 2 blocks and a rest; an encoder's over 1,000 passages become one block of whole queries."""
     assert blocks_of("rerank", 1_000, 40, 1_000, alone=False, gpu=False) == Blocks(2, (0, 16_384, 0), (0, 7_232, 0))
-    one = blocks_of("rerank", 1_000, 40, 1_000, alone=True, gpu=False)
+    one = blocks_of("teach", 1_000, 40, 1_000, alone=True, gpu=False)
     assert (one.full, one.number) == (0, 1)
     assert one.rest[:2] == (pytest.approx(1_000), 40_000)
     few = blocks_of("teach", 1e9, 200, 1_000, alone=True, gpu=True)  # hardly any passage is shared
     assert (few.full, few.block[1], few.rest[1]) == (3, 65_536, 3_392)
+
+
+def test_an_encoders_pairs_are_cut_by_passages_where_few_queries_are_encoded_again() -> None:
+    """Three blocks, each of all 40 queries: 80 encodings again, as 20 passages of 1,000. With 500 queries of 80 candidates even two blocks cost 125."""
+    cut = blocks_of("rerank", 1_000, 40, 1_000, alone=True, gpu=False)
+    assert cut == Blocks(2, (pytest.approx(409.6), 16_384, 0), (pytest.approx(180.8), 7_232, 0))
+    assert blocks_of("rerank", 1_000, 500, 80, alone=True, gpu=False).number == 1
+    assert blocks_of("rerank", 8_841_823, 6_980, 1_000, alone=True, gpu=True).number == 107  # of MS MARCO
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -23,9 +24,19 @@ from positionbias.models.encoder import load_encoder
 from positionbias.models.protocols import Ranker
 from positionbias.models.shapes import BertCatConfig
 from positionbias.ranking import blocks
-from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_queries, encoded_again
+from positionbias.ranking.blocks import (
+    BlockScorer,
+    Part,
+    blocks_of,
+    cut_pairs,
+    cut_queries,
+    encoded_again,
+    pairs_in,
+    queries_again,
+)
 from positionbias.ranking.config import Computing, Spread
 from positionbias.ranking.rerank import rerank_run, rescore
+from positionbias.ranking.scored import Scored
 from tests.dense.conftest import saved_dot
 from tests.ranking.test_teach import ByLength
 from tests.tiny import candidates, planted, saved_tk, tiny_encoder
@@ -38,14 +49,68 @@ CHAIN = Run(
 
 def test_the_price_by_hand() -> None:
     # five passages; each query alone encodes eight, two blocks of two queries six (c twice), all together five
-    assert encoded_again(CHAIN, [["q0"], ["q1"], ["q2"], ["q3"]]) == pytest.approx(8 / 5 - 1)
-    assert encoded_again(CHAIN, [["q0", "q1"], ["q2", "q3"]]) == pytest.approx(6 / 5 - 1)
-    assert encoded_again(CHAIN, [["q0", "q1", "q2", "q3"]]) == 0
+    assert encoded_again(CHAIN, parts(["q0"], ["q1"], ["q2"], ["q3"])) == pytest.approx(8 / 5 - 1)
+    assert encoded_again(CHAIN, parts(["q0", "q1"], ["q2", "q3"])) == pytest.approx(6 / 5 - 1)
+    assert encoded_again(CHAIN, parts(["q0", "q1", "q2", "q3"])) == 0
+
+
+def parts(*blocks: list[str]) -> list[Part]:
+    return [Part(query_ids) for query_ids in blocks]
+
+
+def shown(cut: list[Part]) -> list[list[tuple[str, list[str]]]]:
+    """The passages of each query in each block."""
+    return [
+        [
+            (query_id, [CHAIN.passage_ids[n] for n in own])
+            for query_id, own in zip(part.query_ids, part.numbers(CHAIN), strict=True)
+        ]
+        for part in cut
+    ]
+
+
+def test_cuts_by_passages_by_hand(rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch) -> None:
+    # a has 1 pair, b, c and d 2, e 1: blocks of 4 pairs end after c and after e, as 1 + 2 + 2 exceed 4 and c's last pair is the fifth
+    monkeypatch.setattr(blocks, "BLOCK_PAIRS", 4)
+    monkeypatch.setattr(blocks, "QUERY_SHARE", 0.0)
+    monkeypatch.setattr(blocks, "MOST_AGAIN", 0.1)
+    cut = cut_pairs(CHAIN, rankers["bert_dot"])
+    assert shown(cut) == [
+        [("q0", ["a", "b"]), ("q1", ["b"])],
+        [("q1", ["c"]), ("q2", ["c", "d"]), ("q3", ["d", "e"])],
+    ]
+    assert pairs_in(CHAIN, cut) == [3, 5]
+    monkeypatch.setattr(blocks, "QUERY_SHARE", 0.5)  # q1 is encoded again: half a passage, of five
+    assert queries_again(CHAIN, cut) == pytest.approx(0.1)
+    assert len(cut_pairs(CHAIN, rankers["bert_dot"])) == 2
+    monkeypatch.setattr(blocks, "QUERY_SHARE", 0.6)
+    assert cut_pairs(CHAIN, rankers["bert_dot"]) == parts(["q0", "q1", "q2", "q3"])
+    assert cut_queries(CHAIN, rankers["bert_dot"]) == parts(["q0", "q1", "q2", "q3"])
+    assert cut_pairs(CHAIN, rankers["bert_cat"]) == parts(["q0", "q1"], ["q2", "q3"])  # encodes nothing alone
+
+
+def test_parts_are_put_together_again() -> None:
+    cut = [
+        Part(["q0", "q1"], np.array([1, 2]), np.array([1, 0, 1])),
+        Part(["q0", "q2", "q3"], np.array([1, 2, 2]), np.array([0, 0, 1, 0, 1])),
+    ]
+    whole = Scored()
+    for part, scores in zip(cut, ([[5.0], [6, 7]], [[8.0], [9, 10], [11, 12]]), strict=True):
+        found = {query_id: np.array(own, np.float32) for query_id, own in zip(part.query_ids, scores, strict=True)}
+        part.add_to(whole, Scored(found, truncated=1, empty={"q0"}), CHAIN)
+    assert {query_id: scores.tolist() for query_id, scores in whole.scores.items()} == {
+        "q0": [8, 5],
+        "q1": [6, 7],
+        "q2": [9, 10],
+        "q3": [11, 12],
+    }
+    assert (whole.truncated, whole.empty) == (2, {"q0"})
 
 
 def test_cuts(rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "BLOCK_PAIRS", 2)
-    alone, halves, whole = [["q0"], ["q1"], ["q2"], ["q3"]], [["q0", "q1"], ["q2", "q3"]], [["q0", "q1", "q2", "q3"]]
+    alone, halves = parts(["q0"], ["q1"], ["q2"], ["q3"]), parts(["q0", "q1"], ["q2", "q3"])
+    whole = parts(["q0", "q1", "q2", "q3"])
     assert cut_queries(CHAIN, rankers["bert_cat"]) == alone
     assert cut_queries(CHAIN, rankers["bert_dot"]) == whole  # halves still encode 20 % again
     assert cut_queries(CHAIN, rankers["bert_dot"], 4) == halves  # as the user says
@@ -61,7 +126,7 @@ def test_cuts(rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_passages_of_earlier_blocks_are_marked(rankers: dict[str, Ranker]) -> None:
     texts = {query_id: f"of {query_id}" for query_id in CHAIN}
-    first, second = blocks_of(CHAIN, [["q0", "q1"], ["q2", "q3"]], texts)
+    first, second = blocks_of(CHAIN, parts(["q0", "q1"], ["q2", "q3"]), texts)
     assert (first.pairs, first.texts) == ((("q0", ["a", "b"]), ("q1", ["b", "c"])), ("of q0", "of q1"))
     assert first.seen.tolist() == [False, False, False]
     assert (second.run("x").passage_ids, second.seen.tolist()) == (["c", "d", "e"], [True, False, False])
@@ -106,21 +171,45 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "MOST_AGAIN", 9.0)
 
 
+@pytest.fixture
+def by_passages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of about 40 pairs by passages, of models that encode them alone."""
+    monkeypatch.setattr(blocks, "BLOCK_PAIRS", 40)
+    monkeypatch.setattr(blocks, "encoded_again", lambda *_: 1.0)
+    monkeypatch.setattr(blocks, "QUERY_SHARE", 0.0)
+
+
 def written(place: Path) -> tuple[bytes, Any]:
     return place.read_bytes(), read_manifest(place).comparable()
 
 
-@pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("kind", ["tk", "bert_dot", "bert_cat"])
+@pytest.mark.parametrize(
+    ("kind", "cut"),
+    [
+        ("tk", "small_blocks"),
+        ("bert_dot", "small_blocks"),
+        ("bert_cat", "small_blocks"),
+        ("tk", "by_passages"),
+        ("bert_dot", "by_passages"),
+    ],
+)
 def test_workers_change_no_byte(
-    collection: Collection, run_path: Path, models: dict[str, Checkpoint], tmp_path: Path, kind: str
+    collection: Collection,
+    run_path: Path,
+    models: dict[str, Checkpoint],
+    tmp_path: Path,
+    kind: str,
+    cut: str,
+    request: pytest.FixtureRequest,
 ) -> None:
+    request.getfixturevalue(cut)
     model = models[kind]
     done = rerank_run(model, collection, run_path, tmp_path / "1" / "out.run")
     # the scores, and the counts of distinct passages, are those of all pairs at once
     whole = rescore(model.model, collection, collection.queries("test"), read_run(run_path), name=model.name)
     assert (done.counts.truncated, done.passages) == (whole.counts.truncated, whole.passages)
-    assert (done.counts.again > 0) == (kind != "bert_cat")
+    assert (done.counts.again > 0) == (kind != "bert_cat" and cut == "small_blocks")
+    assert done.blocks > 3
     for ranking in whole.run.rankings():
         assert done.run[ranking.query_id].scores == pytest.approx(ranking.scores, abs=1e-4, rel=1e-5)
     for workers in (2, 3) if kind == "tk" else (2,):

@@ -52,7 +52,7 @@ def test_equals_padded(bert_cat: BertCat, monkeypatch: pytest.MonkeyPatch, first
     done = rescore(bert_cat, texts, QUERIES, RUN, name="ours", config=RankingConfig(batch_tokens=300))
     assert scores(done.run) == pytest.approx(scores(padded.run), abs=1e-4, rel=1e-5)
     assert done.counts.truncated == padded.counts.truncated
-    assert done.counts.empty_queries == 1
+    assert len(done.counts.empty) == 1
     assert (texts.read == len(TEXTS)) is bool(most_tokens or first > len(TEXTS))
 
 

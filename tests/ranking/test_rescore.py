@@ -86,7 +86,7 @@ def test_equals_scoring_each_pair_alone(ranker: Ranker, alone: dict[tuple[str, s
     assert scores(done.run) == close(alone)
     assert len({round(score, 3) for score in alone.values()}) > len(alone) / 2  # the model does tell pairs apart
     assert (done.run.name, done.passages, done.cached) == ("ours", len(TEXTS), ranker.kind != "bert_cat")
-    assert (done.counts.again, done.counts.empty_queries, done.counts.batch_tokens) == (0, 1, None)
+    assert (done.counts.again, len(done.counts.empty), done.counts.batch_tokens) == (0, 1, None)
 
 
 def test_blocks_change_nothing(ranker: Ranker, alone: dict[tuple[str, str], float], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_blocks_change_nothing(ranker: Ranker, alone: dict[tuple[str, str], floa
     monkeypatch.setattr(query_blocks, "BLOCK_PAIRS", 4)
     done = rescore(ranker, Texts(), QUERIES, RUN, name="ours")
     assert scores(done.run) == close(alone)
-    assert (done.counts.again, done.counts.empty_queries) == (0, 1)
+    assert (done.counts.again, len(done.counts.empty)) == (0, 1)
 
 
 def test_queries_beyond_memory_come_in_blocks_and_what_is_encoded_again_is_counted(
