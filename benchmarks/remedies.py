@@ -1,31 +1,30 @@
-"""The study of remedies at real size: TK on a planted collection, on SQuAD with its evidence placed as MS MARCO's, and on plain SQuAD.
+"""The study of remedies at real size: TK on a planted collection, on SQuAD with its evidence placed as MS MARCO's, on plain SQuAD, and on the MS MARCO sample.
 
-python benchmarks/remedies.py FOLDER --data PACKED planted placed squad [--workers 1]    # PACKED is what gpu/pack.py made; a stopped call goes on
-python benchmarks/remedies.py FOLDER --data PACKED encoders --workers 1                   # BERT_CAT and BERT_DOT on placed SQuAD, two seeds, four remedies
+python benchmarks/remedies.py FOLDER --data PACKED planted placed squad msmarco [--workers 1]    # PACKED is what gpu/pack.py made; a stopped call goes on
+python benchmarks/remedies.py FOLDER --data PACKED encoders --workers 1                   # BERT_CAT and BERT_DOT on placed SQuAD, two seeds, six remedies
 python figures/kept_numbers.py keep remedies-planted FOLDER/planted/study/results remedies
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gpu.evidence_study import MODELS, SIZES, models, studies
+from gpu.evidence_study import MODELS, SIZES, Study, models, studies
 
 from positionbias.core.collection import Collection
 from positionbias.engine.choose import Engine
-from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.position_bias.remedies import run_remedies
 from positionbias.papers.position_bias.settings import RemedySettings
 from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY
 from positionbias.planted.generator import write_planted
 
-SIZE = replace(SIZES["cpu"], rounds=(("squad", 1, MODELS),))
+SIZE = replace(SIZES["cpu"], rounds=(("squad", 1, MODELS), ("msmarco", 1, MODELS)))
 SEEDS, ENCODER_SEEDS = (1, 2, 3), (1, 2)
-OF_ENCODERS = ("rotated once", "rotated at reading", "weighed by place", "rotate:4", "segments-max:3")
+OF_ENCODERS = ("rotated once", "rotated at reading", "weighed by place", "rotate:4", "segments-max:3", "calibrate")
 
 
 def planted(folder: Path, given: argparse.Namespace) -> tuple[Path, RemedySettings]:
@@ -39,30 +38,40 @@ def planted(folder: Path, given: argparse.Namespace) -> tuple[Path, RemedySettin
 
 def _squad(arm: str) -> Callable[[Path, argparse.Namespace], tuple[Path, RemedySettings]]:
     def made(folder: Path, given: argparse.Namespace) -> tuple[Path, RemedySettings]:
-        place, model = _of_squad(given, arm, "tk")
-        return place, _settings((model,), SEEDS)
+        study = _study(given, "squad")
+        place = study.workspace.folder / "source" if arm == "source" else study.arms[arm]
+        return place, replace(_settings(given, study, ("tk",), SEEDS), test_queries=2_000)
 
     return made
 
 
+def msmarco(folder: Path, given: argparse.Namespace) -> tuple[Path, RemedySettings]:
+    """Natural places of answers that nobody marked in the test queries: bias is the change by rotation alone."""
+    study = _study(given, "msmarco")
+    settings = _settings(given, study, ("tk",), SEEDS)
+    return study.arms["original"], replace(
+        settings, tests=study.splits, candidates=study.given, test_relevant_from=study.relevant_from
+    )
+
+
 def encoders(folder: Path, given: argparse.Namespace) -> tuple[Path, RemedySettings]:
     """Both encoders on placed SQuAD, with the remedies that suit them."""
-    found = [_of_squad(given, "front", kind) for kind in ("bert_cat", "bert_dot")]
-    return found[0][0], replace(_settings(tuple(model for _, model in found), ENCODER_SEEDS), remedies=OF_ENCODERS)
+    study = _study(given, "squad")
+    settings = _settings(given, study, ("bert_cat", "bert_dot"), ENCODER_SEEDS)
+    return study.arms["front"], replace(settings, remedies=OF_ENCODERS, test_queries=2_000)
 
 
-def _of_squad(given: argparse.Namespace, arm: str, kind: str) -> tuple[Path, ModelSettings]:
-    study = studies(given.data, given.folder / "evidence", SIZE)["squad"]
-    place = study.workspace.folder / "source" if arm == "source" else study.arms[arm]
-    return place, models(SIZE, study, given.encoder)[kind]
+def _study(given: argparse.Namespace, name: str) -> Study:
+    return studies(given.data, given.folder / "evidence", SIZE)[name]
 
 
-def _settings(of: tuple[ModelSettings, ...], seeds: tuple[int, ...]) -> RemedySettings:
-    sizes = {"depth": SIZE.depths["squad"], "train_depth": SIZE.depths["squad"], "probe_passages": 500, "test_queries": 2_000}
-    return RemedySettings(models=of, seeds=seeds, **sizes)
+def _settings(given: argparse.Namespace, study: Study, kinds: Sequence[str], seeds: tuple[int, ...]) -> RemedySettings:
+    known = models(SIZE, study, given.encoder)
+    sizes = {"depth": study.depth, "train_depth": study.depth, "probe_passages": 500}
+    return RemedySettings(models=tuple(known[kind] for kind in kinds), seeds=seeds, **sizes)
 
 
-CAMPAIGNS = {"planted": planted, "placed": _squad("front"), "squad": _squad("source"), "encoders": encoders}
+CAMPAIGNS = {"planted": planted, "placed": _squad("front"), "squad": _squad("source"), "msmarco": msmarco, "encoders": encoders}
 
 
 def main() -> None:
