@@ -22,6 +22,7 @@ __all__ = [
     "PAPER",
     "REMEDIES",
     "VARIANTS",
+    "WEIGHED",
 ]
 
 PAPER = "Mitigating the Position Bias of Transformer Models in Passage Re-Ranking (ECIR 2021)"
@@ -35,11 +36,12 @@ VARIANTS: Mapping[Positions, str] = {  # a model's positions in results
 REMEDIES = "remedies"  # the axis of comparisons of a remedy with none
 MOVED = "moved sentence, end − front"  # the measure of bias, in deviations of a query's candidates' scores
 NO_REMEDY = "no remedy"
+WEIGHED = "weighed by place"
 IN_TRAINING = (  # remedies in data, loss and model
     "rotated once",
     "rotated at reading",
     "shuffled at reading",
-    "weighed by place",
+    WEIGHED,
     "consistent under rotation",
     "taught by rotations",
     "random offsets",

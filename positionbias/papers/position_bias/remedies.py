@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from positionbias.core.collection import Collection
 from positionbias.core.formatting import percent
+from positionbias.core.progress import remark
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.evaluation.trainings import Values
 from positionbias.experiments.model_settings import ModelSettings
@@ -26,7 +27,7 @@ from positionbias.experiments.systems import Subject, system_name
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.remedies import AnyRemedy, Calibration, Remedy
 from positionbias.models.shapes import Positions, TKConfig
-from positionbias.papers.position_bias import AT_INFERENCE, CALIBRATE, IN_TRAINING, MOVED, NO_REMEDY, REMEDIES
+from positionbias.papers.position_bias import AT_INFERENCE, CALIBRATE, IN_TRAINING, MOVED, NO_REMEDY, REMEDIES, WEIGHED
 from positionbias.papers.position_bias.dominance import dominated
 from positionbias.papers.position_bias.findings import baselines, difference_of, idle_trainings, relative_of, together
 from positionbias.papers.position_bias.measured import Measured, found_first, measure_models
@@ -120,6 +121,7 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
         InputError: as ``check_splits``.
     """
     check_splits(collection, settings)
+    settings, left_out = possible(collection, settings)
     passages = both_texts(workspace, collection, settings)
     once = workspace.rotated(collection.path, Rotation(words=settings.words, seed=max(settings.draws) + 1))
     runs = candidate_runs(workspace, collection.path, settings, settings.splits)
@@ -135,10 +137,20 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
             f"The remedies share everything else. Passages for the remedy “{IN_TRAINING[0]}” are rotated by a draw of their own, which no test has.",
             f"The weight of consistency is the one of {', '.join(f'{weight:g}' for weight in CONSISTENCY)} with the best {settings.measures[0]} on validation passages rotated so, for each "
             f"training; of {CALIBRATE} so the strength, basket and layers.",
+            *left_out,
             f"Not tuned: weights of places are at most {PlaceWeights().most:g}, offsets at most {OFFSET}, a teacher reads by {TEACHER}.",
         ),
         seed=settings.seed,
     )
+
+
+def possible(collection: Collection, settings: RemedySettings) -> tuple[RemedySettings, list[str]]:
+    """Return the settings without the remedies that this collection does not allow, and a note of each."""
+    if WEIGHED not in settings.remedies or collection.split_facts[TRAIN].answers:
+        return settings, []
+    note = f"Left out: {WEIGHED}, as no answers of {TRAIN} are known."
+    remark(note)
+    return replace(settings, remedies=tuple(name for name in settings.remedies if name != WEIGHED)), [note]
 
 
 def _wanted(passages: Passages, once: Path, runs: Mapping[str, Path], settings: RemedySettings) -> Iterator[Wanted]:

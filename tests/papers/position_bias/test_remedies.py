@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
@@ -98,6 +100,23 @@ def test_validation_chooses_the_weight_of_consistency(finished: Path) -> None:
     tested = finished / "runs" / f"tk-consistent-under-rotation-{best.system}-seed-1-on-original-test.run"
     assert tested.exists()
     assert len(list(finished.glob("runs/tk-consistent-*-on-original-test.run"))) == 1
+
+
+def test_where_no_answers_are_known_nothing_is_weighed_by_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answered = planted(tmp_path / "planted")
+    with create_collection(tmp_path / "bare") as writer:
+        writer.add_passages(answered.passages())
+        for split in answered.splits:
+            writer.add_split(split, answered.queries(split), list(answered.qrels(split)), [])
+        writer.finish(Manifest("collection", "bare", "a test"))
+    settings = replace(SETTINGS, remedies=("weighed by place", "rotate:2"))
+    run_remedies(Collection(tmp_path / "bare"), settings, Workspace(tmp_path / "study"))
+    assert "Left out: weighed by place, as no answers of train are known." in capsys.readouterr().err
+    manifest = read_manifest(tmp_path / "study" / "results")
+    assert any("Left out: weighed by place" in note for note in manifest.notes)
+    results = load_results(tmp_path / "study" / "results")
+    assert {r.facts.variant for r in results if isinstance(r.payload, PerQuery)} >= {NO_REMEDY, "rotate:2 at inference"}
+    assert not [r for r in results if r.facts.variant == "weighed by place" or r.measure == MOVED]
 
 
 def test_validation_chooses_how_to_calibrate(tmp_path: Path) -> None:
