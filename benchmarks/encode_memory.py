@@ -62,7 +62,7 @@ def run(folder: Path, model: Path, number: int, engine: str) -> dict[str, Any]:
 
     def make() -> Mapping[str, Any]:
         load = os.getloadavg()[0]
-        command = [*POSBIAS, "encode", str(place), "--model", str(model), "--out", str(out), "--overwrite", *ENGINES[engine]]
+        command = [*POSBIAS, "encode", str(place), "--model", str(model), "--kind", "bi-encoder", "--out", str(out), "--overwrite", *ENGINES[engine]]
         took = measured(command, environment=ENVIRONMENT)
         own = read_manifest(out).provenance["computed"]
         return {"took": took.seconds, "peak": took.peak, "own": own, "load": load, "checksum": read_manifest(out).checksum}
