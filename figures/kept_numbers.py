@@ -28,7 +28,7 @@ from positionbias.core.formatting import as_form, count, decimal, interval, perc
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import read_manifest
 from positionbias.papers.contamination import CONTAMINATION as PAIRED
-from positionbias.papers.position_bias import MOVED, NO_REMEDY, REMEDIES
+from positionbias.papers.position_bias import MOVED, NO_REMEDY, REMEDIES, place_of
 from positionbias.papers.tripclick import DepthCurve, DepthPoint, Telemetry, TrainingSet
 from positionbias.report.plan_text import shown_amount
 from positionbias.results.payloads import Comparison
@@ -523,7 +523,7 @@ def remedies_planted() -> list[str]:
         "| remedy | nDCG@10 on original passages | less that without a remedy | size of the effect of a moved sentence | less that without a remedy |",
         "|---|---:|---|---:|---|",
     ]
-    variants = list(dict.fromkeys(variant for _, variant in by))
+    variants = sorted(dict.fromkeys(variant for _, variant in by), key=place_of)
     sides = [[by["nDCG@10", variant], by[MOVED, variant]] for variant in variants]
     before = " | – | ".join(decimal(one.baseline_mean, 3 - place) for place, one in enumerate(sides[0]))
     lines.append(f"| {NO_REMEDY} | {before} | – |")

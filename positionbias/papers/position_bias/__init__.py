@@ -23,6 +23,7 @@ __all__ = [
     "REMEDIES",
     "VARIANTS",
     "WEIGHED",
+    "place_of",
 ]
 
 PAPER = "Mitigating the Position Bias of Transformer Models in Passage Re-Ranking (ECIR 2021)"
@@ -51,3 +52,9 @@ IN_TRAINING = (  # remedies in data, loss and model
 CALIBRATE = "calibrate"  # the remedy at inference whose settings validation chooses
 AT_INFERENCE = " at inference"  # ends the name of such a remedy in results
 OF_TK = frozenset({"no positions", "relative positions"})
+
+
+def place_of(variant: str) -> int:
+    """Return a remedy's place in tables: none first, then those in training, then all at inference."""
+    order = (NO_REMEDY, *IN_TRAINING)
+    return order.index(variant) if variant in order else len(order)

@@ -27,7 +27,16 @@ from positionbias.experiments.systems import Subject, system_name
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.remedies import AnyRemedy, Calibration, Remedy
 from positionbias.models.shapes import Positions, TKConfig
-from positionbias.papers.position_bias import AT_INFERENCE, CALIBRATE, IN_TRAINING, MOVED, NO_REMEDY, REMEDIES, WEIGHED
+from positionbias.papers.position_bias import (
+    AT_INFERENCE,
+    CALIBRATE,
+    IN_TRAINING,
+    MOVED,
+    NO_REMEDY,
+    REMEDIES,
+    WEIGHED,
+    place_of,
+)
 from positionbias.papers.position_bias.dominance import dominated
 from positionbias.papers.position_bias.findings import baselines, difference_of, idle_trainings, relative_of, together
 from positionbias.papers.position_bias.measured import Measured, found_first, measure_models
@@ -305,7 +314,7 @@ def remedy_findings(
         for of in (measure, MOVED)
     }
     sentences = []
-    for key in found[measure]:
+    for key in sorted(found[measure], key=lambda key: place_of(key[1])):
         quality, bias = (difference_of(found[of][key][1]) if key in found[of] else None for of in (measure, MOVED))
         model, variant = key
         if quality is None:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import decimal
 from positionbias.models.remedies import read_remedy
-from positionbias.papers.position_bias import AT_INFERENCE, CALIBRATE, IN_TRAINING, MOVED, NO_REMEDY, REMEDIES
+from positionbias.papers.position_bias import AT_INFERENCE, CALIBRATE, MOVED, NO_REMEDY, REMEDIES, place_of
 from positionbias.papers.position_bias.findings import difference_of, together
 from positionbias.papers.position_bias.trainings import TrainingRow, row_notes, training_rows
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
-from positionbias.report.drawing import MARKERS, colour_of, new_figure, required
+from positionbias.report.drawing import MARKERS, colour_of, legend_above, new_figure, required
 from positionbias.report.figure import INK, WIDE, styled
 from positionbias.report.table import Column, Table
 from positionbias.results.payloads import Comparison
@@ -38,9 +38,8 @@ def _rows(results: Sequence[Result]) -> list[TrainingRow]:
     """Return the rows of models with and without remedies, those without first."""
     variants = {NO_REMEDY, *remedied(results)}
     rows = training_rows(results, lambda row: row.facts.variant in variants) if len(variants) > 1 else []
-    order = [NO_REMEDY, *IN_TRAINING, *distinct(row.facts.variant for row in rows)]
     models = distinct(model_name(row.facts) for row in rows)
-    return sorted(rows, key=lambda row: (models.index(model_name(row.facts)), order.index(row.facts.variant)))
+    return sorted(rows, key=lambda row: (models.index(model_name(row.facts)), place_of(row.facts.variant)))
 
 
 def _measure(results: Sequence[Result]) -> str:
@@ -129,9 +128,7 @@ def remedy_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
             axes.set_xlabel("Moved sentence: end − front, deviations")
         handles = {name: handle for one in figure.axes for handle, name in zip(*one.get_legend_handles_labels(), strict=True)}
         named = [variant for variant in variants if variant in handles]
-        figure.legend(
-            [handles[name] for name in named], named, loc="outside lower center", ncols=3 if width >= WIDE else 2, frameon=False
-        )
+        legend_above(figure, [handles[name] for name in named], named, width)
     return figure
 
 
