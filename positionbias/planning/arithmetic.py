@@ -102,7 +102,7 @@ def distinct_passages(passages: float, pairs: float) -> float:
 def blocks_of(step: StepName, passages: float, queries: float, depth: int, *, alone: bool, gpu: bool) -> Blocks:
     """Return a step's work in the blocks that workers share, cut as ``dense.encode`` and ``ranking.blocks`` cut it.
 
-    ``alone``: the model encodes passages alone, each once a block; blocks double until they share few passages or, to re-rank, until few queries
+    ``alone``: the model encodes passages alone, each once a block; blocks double until they share few passages, or until few queries
     are encoded again in blocks cut by passages.
     """
     if step in ("encode", "retrieve"):
@@ -113,7 +113,7 @@ def blocks_of(step: StepName, passages: float, queries: float, depth: int, *, al
     pairs = queries * depth
     size = GPU_BLOCK_PAIRS if gpu else BLOCK_PAIRS
     while alone and size < min(pairs, MOST_PAIRS) and _again(passages, pairs, size) > MOST_AGAIN:
-        if step == "rerank" and _queries_again(passages, queries, pairs, size) <= MOST_AGAIN:
+        if _queries_again(passages, queries, pairs, size) <= MOST_AGAIN:
             full, rest = divmod(pairs, size)
             each = distinct_passages(passages, pairs) / pairs
             return Blocks(int(full), (each * size, size, 0.0), (each * rest, rest, 0.0))

@@ -34,11 +34,11 @@ __all__ = [
     "QueryBlock",
     "blocks_of",
     "cut_pairs",
-    "cut_queries",
     "encoded_again",
     "keep_scores",
     "pairs_in",
     "queries_again",
+    "whole_queries",
 ]
 
 Item = TypeVar("Item")
@@ -79,34 +79,30 @@ class Part:
         whole.add(done)
 
 
-def cut_queries(pairs: Pairs, model: AnyRanker, most: int | None = None) -> list[Part]:
-    """Cut the queries, in order, into blocks of about ``most`` pairs; by default so many as suit the model and its device.
-
-    An encoder's default blocks are doubled until its blocks share few passages (``MOST_AGAIN``). An endpoint has all in one block: it is
-    asked from one process, and keeps its answers.
-    """
-    return _cut(pairs, model, most, whole_queries=True)
-
-
 def cut_pairs(pairs: Pairs, model: AnyRanker) -> list[Part]:
-    """Cut the pairs into blocks, as ``cut_queries``; an encoder's by passages where blocks of queries of the same size would share many."""
-    return _cut(pairs, model, None, whole_queries=False)
+    """Cut the pairs into blocks of as many as suit the model and its device.
 
-
-def _cut(pairs: Pairs, model: AnyRanker, most: int | None, *, whole_queries: bool) -> list[Part]:
+    An encoder's blocks are cut by passages where those of queries would share more than ``MOST_AGAIN``, or doubled until one of the two prices is that
+    small. An endpoint has all in one block: it is asked from one process, and keeps its answers.
+    """
     if isinstance(model, VariantScorer):
-        return _cut(pairs, model.base, most, whole_queries=whole_queries)
-    if most is None and isinstance(model, Served):
+        return cut_pairs(pairs, model.base)
+    if isinstance(model, Served):
         return [Part(whole)] if (whole := list(pairs)) else []
-    size = most or (GPU_BLOCK_PAIRS if model.device.type == "cuda" else BLOCK_PAIRS)
-    grows = most is None and isinstance(model, PassageEncoder)
+    size = GPU_BLOCK_PAIRS if model.device.type == "cuda" else BLOCK_PAIRS
     while True:
-        blocks = [Part(query_ids) for query_ids in query_blocks(pairs, size)]
-        if not grows or len(blocks) < 2 or size >= MOST_PAIRS or encoded_again(pairs, blocks) <= MOST_AGAIN:
+        blocks = whole_queries(pairs, size)
+        alone = isinstance(model, PassageEncoder) and len(blocks) > 1 and size < MOST_PAIRS
+        if not alone or encoded_again(pairs, blocks) <= MOST_AGAIN:
             return blocks
-        if not whole_queries and queries_again(pairs, found := _by_passages(pairs, size)) <= MOST_AGAIN:
+        if queries_again(pairs, found := _by_passages(pairs, size)) <= MOST_AGAIN:
             return found
         size *= 2
+
+
+def whole_queries(pairs: Pairs, most: int | None = None) -> list[Part]:
+    """Cut the queries, in order, into blocks of about ``most`` pairs (None: as many as suit a CPU)."""
+    return [Part(query_ids) for query_ids in query_blocks(pairs, most)]
 
 
 def _by_passages(pairs: Pairs, size: int) -> list[Part]:

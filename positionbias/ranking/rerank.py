@@ -157,7 +157,7 @@ def rerank_run(
     overwrite: bool = False,
     spread: Spread | None = None,
 ) -> Rescored:
-    """Re-rank the run at ``candidates`` and write the new one with its manifest; a killed run's finished blocks of queries are kept.
+    """Re-rank the run at ``candidates`` and write the new one with its manifest; a killed run's finished blocks are kept.
 
     The default depth is the checkpoint's tuned one, or all candidates if it has none. Candidates below that depth keep their
     place and are not scored; at depth 1 none are, and all keep their order. ``spread`` has other processes score, which load the model

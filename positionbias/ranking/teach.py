@@ -1,7 +1,8 @@
 """Score candidates and relevant passages, or those of a training set, with a teacher for its students.
 
-Blocks of whole queries are scored and saved one by one, so an interrupted run resumes with the next, and memory does not
-grow with the number of pairs, except for the candidates themselves.
+Blocks are scored and saved one by one, so an interrupted run resumes with the next, and memory does not grow with the number of pairs, except for
+the candidates themselves. Shards have whole queries. Where blocks are cut by passages (``ranking.blocks``), their scores are kept first, 4 bytes a
+pair, and shards are written of them at the end.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import torch
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
-from positionbias.core.files import sha256_file
+from positionbias.core.files import remove, sha256_file
 from positionbias.core.groups import Groups, group_queries
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref
@@ -28,13 +29,24 @@ from positionbias.core.shard_work import resumable_folder
 from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, write_teacher_scores
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.agreement import ListAgreement
-from positionbias.ranking.blocks import BlockScorer, Part, QueryBlock, blocks_of, cut_queries, pairs_in
+from positionbias.ranking.blocks import (
+    BlockScorer,
+    QueryBlock,
+    blocks_of,
+    cut_pairs,
+    keep_scores,
+    pairs_in,
+    whole_queries,
+)
 from positionbias.ranking.config import Elsewhere, RankingConfig, Spread, TaughtPassages
 from positionbias.ranking.query_blocks import Pairs
 from positionbias.ranking.score import check_passages, int8_agreement, known_queries
+from positionbias.ranking.scored import Scored
 from positionbias.ranking.spent import computed_on, shared_by
 
 __all__ = ["teach"]
+
+HELD = "held"  # scores of blocks by passages, until the shards are written
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +85,8 @@ def teach(
     """
     asked = _of_candidates(collection, passages, out) if passages.trainset is None else _of_trainset(collection, passages, out)
     config, name = config or RankingConfig(), name or model.name
-    cut = cut_queries(asked.pairs, model.model, passages.block_pairs)
+    most = passages.block_pairs
+    cut = whole_queries(asked.pairs, most) if most else cut_pairs(asked.pairs, model.model)
     sizes = pairs_in(asked.pairs, cut)
     precision = str(config.dtype(model.model.device)).removeprefix("torch.")
     manifest = Manifest(
@@ -105,32 +118,43 @@ def teach(
     ):
         elsewhere = Elsewhere.of(spread.loading, model) if spread else None
         scorer = _Scorer.of(model.model, elsewhere, collection, config, name, bar)
-        agreement = _agreement(model, collection, asked, cut, config)
+        agreement = _agreement(model, collection, asked, config)
+        over = scorer.advancing(spread.map_shards if spread else map, sizes)
+        blocks, score, held = blocks_of(asked.pairs, cut, asked.texts), scorer.rankings, None
+        if any(part.places is not None for part in cut):
+            held = keep_scores(scorer, asked.pairs, cut, blocks, folder / HELD, over)
+            scorer.batch_tokens, over = held.batch_tokens, map
+            blocks, score = blocks_of(asked.pairs, whole_queries(asked.pairs), asked.texts), _Held(name, held)
+
+        def counted() -> JsonObject:  # when all shards are written
+            remove(folder / HELD)
+            return {**asked.counts, **(_counts(held) if held else {})}
+
         write_teacher_scores(
             folder,
-            scorer.rankings,
-            blocks_of(asked.pairs, cut, asked.texts),
+            score,
+            blocks,
             manifest,
             splits=asked.splits,
-            content=lambda: asked.counts,
+            content=counted,
             facts=lambda spent: {
                 "threads": torch.get_num_threads(),
                 "device": str(model.model.device),
                 "batch_tokens": scorer.batch_tokens,
                 **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
                 "seconds": round(time.perf_counter() - began, 3),
-                **computed_on(model.model.device, spent, workers=shared_by(spread, len(cut)), pairs=sum(sizes)).facts(),
+                **computed_on(
+                    model.model.device, held.spent if held else spent, workers=shared_by(spread, len(cut)), pairs=sum(sizes)
+                ).facts(),
             },
-            map_shards=scorer.advancing(spread.map_shards if spread else map, sizes),
+            map_shards=over,
         )
     return TeacherScores(out)
 
 
-def _agreement(
-    model: Checkpoint, collection: Collection, asked: _Asked, cut: Sequence[Part], config: RankingConfig
-) -> ListAgreement | None:
-    """Compare int8 with float32 on the first block."""
-    block = next(blocks_of(asked.pairs, cut[:1], asked.texts), None)
+def _agreement(model: Checkpoint, collection: Collection, asked: _Asked, config: RankingConfig) -> ListAgreement | None:
+    """Compare int8 with float32 on the first queries."""
+    block = next(blocks_of(asked.pairs, whole_queries(asked.pairs)[:1], asked.texts), None)
     if block is None:
         return None
     queries = [Query(query_id, text) for query_id, text in block.texts_by_id().items()]
@@ -236,5 +260,20 @@ class _Scorer(BlockScorer):
         """Return the block's rankings and counts."""
         done = self(block)
         self.batch_tokens = min(filter(None, (self.batch_tokens, done.batch_tokens)), default=None)
-        counts = {"truncated": done.truncated, "empty_queries": len(done.empty)}
-        return ScoredBlock(block.run(self.name).rescored(self.name, done.scores).rankings(), counts, done.spent)
+        return ScoredBlock(block.run(self.name).rescored(self.name, done.scores).rankings(), _counts(done), done.spent)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A maker of shards from scores that are kept already."""
+
+    name: str
+    scored: Scored
+
+    def __call__(self, block: QueryBlock) -> ScoredBlock:
+        own = {query_id: self.scored.scores[query_id] for query_id, _ in block.pairs}
+        return ScoredBlock(block.run(self.name).rescored(self.name, own).rankings(), {})
+
+
+def _counts(done: Scored) -> dict[str, int]:
+    return {"truncated": done.truncated, "empty_queries": len(done.empty)}

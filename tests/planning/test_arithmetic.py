@@ -48,9 +48,9 @@ def test_distinct_passages_among_independent_candidates() -> None:
 
 
 def test_blocks_of_pairs_grow_until_they_share_little() -> None:
-    """40,000 pairs read together make 2 blocks and a rest; an encoder's over 1,000 passages become one block of whole queries."""
+    """40,000 pairs read together make 2 blocks and a rest; an encoder's over 1,000 passages become one block where each query costs much."""
     assert blocks_of("rerank", 1_000, 40, 1_000, alone=False, gpu=False) == Blocks(2, (0, 16_384, 0), (0, 7_232, 0))
-    one = blocks_of("teach", 1_000, 40, 1_000, alone=True, gpu=False)
+    one = blocks_of("teach", 1_000, 500, 80, alone=True, gpu=False)
     assert (one.full, one.number) == (0, 1)
     assert one.rest[:2] == (pytest.approx(1_000), 40_000)
     few = blocks_of("teach", 1e9, 200, 1_000, alone=True, gpu=True)  # hardly any passage is shared

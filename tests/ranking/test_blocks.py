@@ -29,10 +29,10 @@ from positionbias.ranking.blocks import (
     Part,
     blocks_of,
     cut_pairs,
-    cut_queries,
     encoded_again,
     pairs_in,
     queries_again,
+    whole_queries,
 )
 from positionbias.ranking.config import Computing, Spread
 from positionbias.ranking.rerank import rerank_run, rescore
@@ -85,7 +85,6 @@ def test_cuts_by_passages_by_hand(rankers: dict[str, Ranker], monkeypatch: pytes
     assert len(cut_pairs(CHAIN, rankers["bert_dot"])) == 2
     monkeypatch.setattr(blocks, "QUERY_SHARE", 0.6)
     assert cut_pairs(CHAIN, rankers["bert_dot"]) == parts(["q0", "q1", "q2", "q3"])
-    assert cut_queries(CHAIN, rankers["bert_dot"]) == parts(["q0", "q1", "q2", "q3"])
     assert cut_pairs(CHAIN, rankers["bert_cat"]) == parts(["q0", "q1"], ["q2", "q3"])  # encodes nothing alone
 
 
@@ -111,17 +110,18 @@ def test_cuts(rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(blocks, "BLOCK_PAIRS", 2)
     alone, halves = parts(["q0"], ["q1"], ["q2"], ["q3"]), parts(["q0", "q1"], ["q2", "q3"])
     whole = parts(["q0", "q1", "q2", "q3"])
-    assert cut_queries(CHAIN, rankers["bert_cat"]) == alone
-    assert cut_queries(CHAIN, rankers["bert_dot"]) == whole  # halves still encode 20 % again
-    assert cut_queries(CHAIN, rankers["bert_dot"], 4) == halves  # as the user says
+    monkeypatch.setattr(blocks, "QUERY_SHARE", 9.0)  # nothing is cut by passages
+    assert cut_pairs(CHAIN, rankers["bert_cat"]) == alone
+    assert cut_pairs(CHAIN, rankers["bert_dot"]) == whole  # halves still encode 20 % again
+    assert whole_queries(CHAIN, 4) == halves
     monkeypatch.setattr(blocks, "MOST_AGAIN", 0.2)
-    assert cut_queries(CHAIN, rankers["bert_dot"]) == halves
+    assert cut_pairs(CHAIN, rankers["bert_dot"]) == halves
     monkeypatch.setattr(blocks, "MOST_PAIRS", 2)  # memory comes first
-    assert cut_queries(CHAIN, rankers["bert_dot"]) == alone
+    assert cut_pairs(CHAIN, rankers["bert_dot"]) == alone
     monkeypatch.setattr(blocks, "GPU_BLOCK_PAIRS", 8)
     on_gpu: Any = SimpleNamespace(device=torch.device("cuda"))
-    assert cut_queries(CHAIN, on_gpu) == whole
-    assert cut_queries(Run("none", []), rankers["bert_dot"]) == []
+    assert cut_pairs(CHAIN, on_gpu) == whole
+    assert cut_pairs(Run("none", []), rankers["bert_dot"]) == []
 
 
 def test_passages_of_earlier_blocks_are_marked(rankers: dict[str, Ranker]) -> None:

@@ -22,6 +22,8 @@ from positionbias.core.teacher_scores import TeacherScores
 from positionbias.engine.choose import open_engine
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.protocols import Ranker
+from positionbias.ranking import blocks
+from positionbias.ranking.blocks import BlockScorer
 from positionbias.ranking.config import Computing, RankingConfig, Spread, TaughtPassages
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.teach import teach
@@ -178,6 +180,47 @@ def test_workers_change_no_byte(tk: Any, tmp_path: Path, kind: str) -> None:
     assert len(all_bytes(alone.path)) > 2
     assert all_bytes(shared.path) == all_bytes(alone.path)
     assert content(shared) == content(alone)
+
+
+def test_blocks_by_passages_write_the_same_shards_and_go_on(tk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores are kept until all are there; then whole queries are written, by any number of workers."""
+    collection, run_path, checkpoint = tk
+    asked = TaughtPassages(candidates=run_path, split="train")
+    wanted = teach(checkpoint, collection, asked, tmp_path / "queries")
+    monkeypatch.setattr(blocks, "BLOCK_PAIRS", 30)
+    monkeypatch.setattr(blocks, "QUERY_SHARE", 0.0)
+    assert all(part.places is not None for part in blocks.cut_pairs(read_run(run_path), checkpoint.model))
+    alone = teach(checkpoint, collection, asked, tmp_path / "alone")
+    for ranking in read_run(run_path).rankings():
+        expected = wanted.scores(ranking.query_id, ranking.passage_ids)
+        assert alone.scores(ranking.query_id, ranking.passage_ids) == pytest.approx(expected, abs=1e-4, rel=1e-5)
+    counts = ("queries", "pairs", "truncated", "empty_queries", "added")
+    assert [alone.manifest.content[name] for name in counts] == [wanted.manifest.content[name] for name in counts]
+    with open_engine("local", 2) as map_shards:
+        shared = teach(
+            checkpoint,
+            collection,
+            asked,
+            tmp_path / "shared",
+            spread=Spread(Computing().loading(checkpoint.path), map_shards),
+        )
+    score, scored = BlockScorer.__call__, list[int]()
+
+    def stopped(self: BlockScorer, block: Any) -> Any:
+        if len(scored) == 2:
+            raise KeyboardInterrupt
+        scored.append(len(block))
+        return score(self, block)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BlockScorer, "__call__", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            teach(checkpoint, collection, asked, tmp_path / "cut")
+    cut = teach(checkpoint, collection, asked, tmp_path / "cut")
+    for other in (shared, cut):
+        assert all_bytes(other.path) == all_bytes(alone.path)
+        assert content(other) == content(alone)
+    assert sorted(path.name for path in alone.path.iterdir()) == ["manifest.json", "scores"]
 
 
 def test_a_training_set_alone(small: Collection, tk: Any, tmp_path: Path) -> None:
