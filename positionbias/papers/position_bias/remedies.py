@@ -149,7 +149,7 @@ def _wanted(passages: Passages, once: Path, runs: Mapping[str, Path], settings: 
             facts = Facts(model=model.kind, training="original", seed=seed, pretrained=model.pretrained)
             none = Wanted(replace(facts, variant=NO_REMEDY), _name(model, NO_REMEDY, seed), passages.original, plan)
             trained = []
-            for name in settings.in_training(model.kind):
+            for name in settings.in_training(model):
                 of = _TRAINED[name]
                 text = once if of.rotated else passages.original
                 one = none._replace(facts=replace(facts, variant=name), name=_name(model, name, seed), collection=text)
@@ -159,7 +159,7 @@ def _wanted(passages: Passages, once: Path, runs: Mapping[str, Path], settings: 
                     for s, change in of.changes.items()
                 ]
                 trained.append(one._replace(choices=tuple(settled)) if len(settled) > 1 else settled[0][1])
-            given = [_given(none, one, once) for one in settings.at_inference(model.kind)]
+            given = [_given(none, one, once) for one in settings.at_inference(model)]
             yield none._replace(then=(*given, *(one for one in trained if one.taught_with)))
             yield from (one for one in trained if not one.taught_with)
 
