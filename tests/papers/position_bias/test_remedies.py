@@ -34,7 +34,7 @@ from positionbias.results.result import Facts, Result, load_results
 from positionbias.results.select import of_type
 from positionbias.training.config import TrainConfig
 
-from ...tiny import TINY, planted, tiny_encoder
+from ...tiny import TINY, candidates, planted, tiny_encoder
 
 TRAINING = TrainConfig(
     batch_size=8, max_steps=2, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=10, threads=1
@@ -112,6 +112,24 @@ def test_validation_chooses_how_to_calibrate(tmp_path: Path) -> None:
     assert {r.facts.variant for r in results if isinstance(r.payload, PerQuery)} >= {NO_REMEDY, "calibrate at inference"}
     assert len([f for _, f in of_type(results, Finding) if "calibrate at inference, seed 1: calibrate:" in f.text]) == 1
     assert len(remedy_table(results).rows) == 2
+
+
+def test_a_student_learns_from_all_candidates_of_a_given_run(tmp_path: Path) -> None:
+    """Negatives come from the whole run, here five times as deep as ``train_depth``."""
+    collection = planted(tmp_path / "planted")
+    given = {"train": candidates(collection, tmp_path, 30)["train"]}
+    training = replace(TRAINING, max_steps=20, validate_every=20)
+    settings = replace(
+        SETTINGS, models=(ModelSettings("tk", TINY, training),), candidates=given, remedies=("taught by rotations",)
+    )
+    results = load_results(run_remedies(collection, settings, Workspace(tmp_path / "study")))
+    assert "taught by rotations" in {one.facts.variant for one in results}
+
+
+def test_log_probabilities_are_not_taught() -> None:
+    model = ModelSettings("mono_t5", encoder="t5")
+    settings = replace(SETTINGS, models=(model,))
+    assert settings.in_training(model) == tuple(name for name in IN_TRAINING if name not in {*OF_TK, "taught by rotations"})
 
 
 def test_the_first_of_equal_settings_is_chosen() -> None:
@@ -317,6 +335,7 @@ def test_findings_are_of_the_results(finished: Path) -> None:
         ({"remedies": ("turn",)}, "or one of rotated once"),
         ({"remedies": ()}, "wanted at least one"),
         ({"remedies": ("rotate:4", "rotate:4")}, "--remedy"),
+        ({"remedies": ("calibrate",)}, "wanted one or more that tk can have; found calibrate; add another"),
         ({"rotate_at_reading": True}, "wanted --remedy"),
     ],
 )
