@@ -26,7 +26,7 @@ from positionbias.experiments.systems import Subject, system_name
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.remedies import AnyRemedy, Calibration, Remedy
 from positionbias.models.shapes import Positions, TKConfig
-from positionbias.papers.position_bias import AT_INFERENCE, CALIBRATE, IN_TRAINING, MOVED, NO_REMEDY, REMEDIES
+from positionbias.papers.position_bias import AT_INFERENCE, CALIBRATE, IN_TRAINING, MOVED, NO_REMEDY, REMEDIES, TAUGHT
 from positionbias.papers.position_bias.dominance import dominated
 from positionbias.papers.position_bias.findings import baselines, difference_of, idle_trainings, relative_of, together
 from positionbias.papers.position_bias.measured import Measured, found_first, measure_models
@@ -130,15 +130,25 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
         {**settings.record(), "collection": dict(collection.manifest.settings)},
         {**measured.inputs(), "rotated once": once},
         lambda: measure_remedies(measured, settings),
-        notes=(
-            *NOTES,
-            f"The remedies share everything else. Passages for the remedy “{IN_TRAINING[0]}” are rotated by a draw of their own, which no test has.",
-            f"The weight of consistency is the one of {', '.join(f'{weight:g}' for weight in CONSISTENCY)} with the best {settings.measures[0]} on validation passages rotated so, for each "
-            f"training; of {CALIBRATE} so the strength, basket and layers.",
-            f"Not tuned: weights of places are at most {PlaceWeights().most:g}, offsets at most {OFFSET}, a teacher reads by {TEACHER}.",
-        ),
+        notes=(*NOTES, "The remedies share everything else.", *_notes(settings)),
         seed=settings.seed,
     )
+
+
+def _notes(settings: RemedySettings) -> list[str]:
+    """Say how the settings of the study's own remedies were found."""
+    draw = "passages that are rotated by a draw of their own, which no test has"
+    best = f"by {settings.measures[0]} on validation {draw}"
+    weights = ", ".join(f"{weight:g}" for weight in CONSISTENCY)
+    notes = {
+        "rotated once": f"A model “rotated once” is trained on {draw}.",
+        "consistent under rotation": f"For each training, the weight of consistency is the best of {weights} {best}.",
+        CALIBRATE: f"For each training, the strength, basket and layers of {CALIBRATE} are the best of {len(CALIBRATIONS)} settings {best}.",
+        "weighed by place": f"Weights of places are at most {PlaceWeights().most:g}, which was not tuned.",
+        "random offsets": f"Offsets are at most {OFFSET}, which was not tuned.",
+        TAUGHT: f"The teacher of a model “{TAUGHT}” is the one without a remedy, read by {TEACHER}, which was not tuned.",
+    }
+    return [note for name, note in notes.items() if name in settings.remedies]
 
 
 def _wanted(passages: Passages, once: Path, runs: Mapping[str, Path], settings: RemedySettings) -> Iterator[Wanted]:
@@ -201,9 +211,13 @@ def measure_remedies(measured: Measured, settings: RemedySettings) -> list[Resul
 def chosen_finding(results: Sequence[Result]) -> Finding:
     """Say which settings of a remedy validation chose, and what it measured of each."""
     best, facts = best_of(results), results[0].facts
-    values = ", ".join(f"{one.system} {one.value:.3f}" for one in results)
+    values = ", ".join(f"{one.value:.3f} with {one.system}" for one in results)
+    equal = sum(one.value == best.value for one in results)
+    how = f"is the first of {equal} settings that share the best" if equal > 1 else "has the best"
     where = f"{best.measure} on rotated passages of {best.split}"
-    return Finding(f"{facts.model}, {facts.variant}, seed {facts.seed}: {best.system} was chosen by {where} ({values}).", None)
+    return Finding(
+        f"{facts.model}, {facts.variant}, seed {facts.seed}: {best.system} was chosen, as it {how} {where} ({values}).", None
+    )
 
 
 def _of_moved(result: Result, effects: QueryEffects, subject: Subject, clusters: Mapping[str, str]) -> Result | None:

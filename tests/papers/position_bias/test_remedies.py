@@ -11,6 +11,7 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
+from positionbias.core.manifest import read_manifest
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
@@ -18,6 +19,7 @@ from positionbias.papers.position_bias import IN_TRAINING, MOVED, NO_REMEDY, OF_
 from positionbias.papers.position_bias.dominance import dominated
 from positionbias.papers.position_bias.remedies import (
     CALIBRATIONS,
+    chosen_finding,
     compared_values,
     compared_with_none,
     over_seeds,
@@ -94,7 +96,8 @@ def test_validation_chooses_the_weight_of_consistency(finished: Path) -> None:
         for _, f in of_type(load_results(finished / "results"), Finding)
         if f.text.startswith("tk, consistent under rotation, seed 1: ")
     ]
-    assert f": {best.system} was chosen by nDCG@10 on rotated passages of validation (0.1 {choice[0].value:.3f}, 0.3 " in told
+    assert f": {best.system} was chosen, as it " in told
+    assert f" nDCG@10 on rotated passages of validation ({choice[0].value:.3f} with 0.1, " in told
     tested = finished / "runs" / f"tk-consistent-under-rotation-{best.system}-seed-1-on-original-test.run"
     assert tested.exists()
     assert len(list(finished.glob("runs/tk-consistent-*-on-original-test.run"))) == 1
@@ -138,6 +141,19 @@ def test_the_first_of_equal_settings_is_chosen() -> None:
         for name, value in (("a", 0.4), ("b", 0.5), ("c", 0.5))
     ]
     assert best_of(made).system == "b"
+    values = "(0.400 with a, 0.500 with b, 0.500 with c)"
+    where = f"nDCG@10 on rotated passages of validation {values}."
+    assert chosen_finding(made).text.endswith(f": b was chosen, as it is the first of 2 settings that share the best {where}")
+    assert chosen_finding(made[:2]).text.endswith(
+        "b was chosen, as it has the best nDCG@10 on rotated passages of validation (0.400 with a, 0.500 with b)."
+    )
+
+
+def test_notes_are_of_the_remedies_of_the_study(finished: Path) -> None:
+    notes = " ".join(read_manifest(finished / "results").notes)
+    assert "the weight of consistency is the best of 0.1, 0.3, 1 by nDCG@10 on validation passages" in notes
+    assert "read by rotate:4" in notes
+    assert "calibrate" not in notes
 
 
 def test_its_page_has_the_picture_and_the_table(finished: Path, tmp_path: Path) -> None:
@@ -314,7 +330,7 @@ def test_every_remedy_has_a_look_of_its_own() -> None:
     results += [one for measure in ("nDCG@10", MOVED) for one in compared_with_none(results, measure, {}, 1)]
     points = [line for line in remedy_figure(results).axes[0].get_lines() if line.get_linestyle() == "None"]
     assert len(points) == 16
-    assert len({(line.get_color(), line.get_marker()) for line in points}) == 15
+    assert len({(line.get_color(), line.get_marker()) for line in points}) == 16
 
 
 def test_nothing_without_remedies() -> None:
