@@ -23,9 +23,10 @@ from positionbias.core.records import Passage
 from positionbias.core.seeds import generator
 
 POSBIAS = [sys.executable, "-m", "positionbias"]
+RAY = "Ray, 2 actors"
 ENGINES: Mapping[str, Sequence[str]] = {
     "2 workers": ("--workers", "2"),
-    "Ray, 2 actors": ("--workers", "2", "--engine", "ray"),
+    RAY: ("--workers", "2", "--engine", "ray"),
 }
 BLOCK = 10_000
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -62,7 +63,19 @@ def run(folder: Path, model: Path, number: int, engine: str) -> dict[str, Any]:
 
     def make() -> Mapping[str, Any]:
         load = os.getloadavg()[0]
-        command = [*POSBIAS, "encode", str(place), "--model", str(model), "--kind", "bi-encoder", "--out", str(out), "--overwrite", *ENGINES[engine]]
+        command = [
+            *POSBIAS,
+            "encode",
+            str(place),
+            "--model",
+            str(model),
+            "--kind",
+            "bi-encoder",
+            "--out",
+            str(out),
+            "--overwrite",
+            *ENGINES[engine],
+        ]
         took = measured(command, environment=ENVIRONMENT)
         own = read_manifest(out).provenance["computed"]
         return {"took": took.seconds, "peak": took.peak, "own": own, "load": load, "checksum": read_manifest(out).checksum}
@@ -76,7 +89,8 @@ def main(arguments: argparse.Namespace) -> None:
     model = encoder(folder, collection(folder, min(arguments.passages)))
     rows = []
     for number in arguments.passages:
-        found = {engine: run(folder, model, number, engine) for engine in ENGINES}
+        engines = [name for name in ENGINES if number <= arguments.both or name == RAY]
+        found = {engine: run(folder, model, number, engine) for engine in engines}
         assert len({one["checksum"] for one in found.values()}) == 1, "other bytes"
         for engine, one in found.items():
             of_worker, spent = one["own"]["spent"]["memory"] / 1e6, one["own"]["spent"]["processor"]
@@ -94,7 +108,7 @@ def main(arguments: argparse.Namespace) -> None:
     python benchmarks/encode_memory.py FOLDER --passages {" ".join(map(str, arguments.passages))}
 
 The peak of a process is the most resident memory that one of the two says of itself, with the libraries' shared pages; that of the command and its children counts shared pages once, and
-leaves out actors, which Ray starts by itself. Both engines wrote the same bytes.
+leaves out actors, which Ray starts by itself. Both engines wrote the same bytes, where both ran.
 
 | passages | engine | peak MB of a process | of the command and its children | s | processor s in the work | load |
 |---:|---|---:|---:|---:|---:|---:|
@@ -109,4 +123,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--passages", type=int, nargs="+", default=[125_000, 500_000, 2_000_000])
+    parser.add_argument("--both", type=int, default=500_000, help="up to so many passages with workers as well as Ray")
     main(parser.parse_args())

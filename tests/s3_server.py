@@ -67,7 +67,7 @@ class Other:
     """Answers with other bytes of the same number."""
 
 
-Fault = Busy | Denied | Cut | Late | Other | None
+Fault = Busy | Cut | Denied | Gone | Late | Other | None
 
 
 @dataclass

@@ -21,6 +21,7 @@ __all__ = [
     "OF_TK",
     "PAPER",
     "REMEDIES",
+    "TAUGHT",
     "VARIANTS",
     "WEIGHED",
     "place_of",
@@ -38,13 +39,14 @@ REMEDIES = "remedies"  # the axis of comparisons of a remedy with none
 MOVED = "moved sentence, end − front"  # the measure of bias, in deviations of a query's candidates' scores
 NO_REMEDY = "no remedy"
 WEIGHED = "weighed by place"
+TAUGHT = "taught by rotations"
 IN_TRAINING = (  # remedies in data, loss and model
     "rotated once",
     "rotated at reading",
     "shuffled at reading",
     WEIGHED,
     "consistent under rotation",
-    "taught by rotations",
+    TAUGHT,
     "random offsets",
     "no positions",
     "relative positions",

@@ -34,6 +34,7 @@ from positionbias.papers.position_bias import (
     MOVED,
     NO_REMEDY,
     REMEDIES,
+    TAUGHT,
     WEIGHED,
     place_of,
 )
@@ -141,14 +142,7 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
         {**settings.record(), "collection": dict(collection.manifest.settings)},
         {**measured.inputs(), "rotated once": once},
         lambda: measure_remedies(measured, settings),
-        notes=(
-            *NOTES,
-            f"The remedies share everything else. Passages for the remedy “{IN_TRAINING[0]}” are rotated by a draw of their own, which no test has.",
-            f"The weight of consistency is the one of {', '.join(f'{weight:g}' for weight in CONSISTENCY)} with the best {settings.measures[0]} on validation passages rotated so, for each "
-            f"training; of {CALIBRATE} so the strength, basket and layers.",
-            *left_out,
-            f"Not tuned: weights of places are at most {PlaceWeights().most:g}, offsets at most {OFFSET}, a teacher reads by {TEACHER}.",
-        ),
+        notes=(*NOTES, "The remedies share everything else.", *_notes(settings), *left_out),
         seed=settings.seed,
     )
 
@@ -162,6 +156,22 @@ def possible(collection: Collection, settings: RemedySettings) -> tuple[RemedySe
     return replace(settings, remedies=tuple(name for name in settings.remedies if name != WEIGHED)), [note]
 
 
+def _notes(settings: RemedySettings) -> list[str]:
+    """Say how the settings of the study's own remedies were found."""
+    draw = "passages that are rotated by a draw of their own, which no test has"
+    best = f"by {settings.measures[0]} on validation {draw}"
+    weights = ", ".join(f"{weight:g}" for weight in CONSISTENCY)
+    notes = {
+        "rotated once": f"A model “rotated once” is trained on {draw}.",
+        "consistent under rotation": f"For each training, the weight of consistency is the best of {weights} {best}.",
+        CALIBRATE: f"For each training, the strength, basket and layers of {CALIBRATE} are the best of {len(CALIBRATIONS)} settings {best}.",
+        WEIGHED: f"Weights of places are at most {PlaceWeights().most:g}, which was not tuned.",
+        "random offsets": f"Offsets are at most {OFFSET}, which was not tuned.",
+        TAUGHT: f"The teacher of a model “{TAUGHT}” is the one without a remedy, read by {TEACHER}, which was not tuned.",
+    }
+    return [note for name, note in notes.items() if name in settings.remedies]
+
+
 def _wanted(passages: Passages, once: Path, runs: Mapping[str, Path], settings: RemedySettings) -> Iterator[Wanted]:
     """Yield every model, one seed after another, so that an interrupted study has whole comparisons; the one without a remedy has with it what is made of it."""
     for seed in settings.seeds:
@@ -170,7 +180,7 @@ def _wanted(passages: Passages, once: Path, runs: Mapping[str, Path], settings: 
             facts = Facts(model=model.kind, training="original", seed=seed, pretrained=model.pretrained)
             none = Wanted(replace(facts, variant=NO_REMEDY), _name(model, NO_REMEDY, seed), passages.original, plan)
             trained = []
-            for name in settings.in_training(model.kind):
+            for name in settings.in_training(model):
                 of = _TRAINED[name]
                 text = once if of.rotated else passages.original
                 one = none._replace(facts=replace(facts, variant=name), name=_name(model, name, seed), collection=text)
@@ -180,7 +190,7 @@ def _wanted(passages: Passages, once: Path, runs: Mapping[str, Path], settings: 
                     for s, change in of.changes.items()
                 ]
                 trained.append(one._replace(choices=tuple(settled)) if len(settled) > 1 else settled[0][1])
-            given = [_given(none, one, once) for one in settings.at_inference(model.kind)]
+            given = [_given(none, one, once) for one in settings.at_inference(model)]
             yield none._replace(then=(*given, *(one for one in trained if one.taught_with)))
             yield from (one for one in trained if not one.taught_with)
 
@@ -222,9 +232,13 @@ def measure_remedies(measured: Measured, settings: RemedySettings) -> list[Resul
 def chosen_finding(results: Sequence[Result]) -> Finding:
     """Say which settings of a remedy validation chose, and what it measured of each."""
     best, facts = best_of(results), results[0].facts
-    values = ", ".join(f"{one.system} {one.value:.3f}" for one in results)
+    values = ", ".join(f"{one.value:.3f} with {one.system}" for one in results)
+    equal = sum(one.value == best.value for one in results)
+    how = f"is the first of {equal} settings that share the best" if equal > 1 else "has the best"
     where = f"{best.measure} on rotated passages of {best.split}"
-    return Finding(f"{facts.model}, {facts.variant}, seed {facts.seed}: {best.system} was chosen by {where} ({values}).", None)
+    return Finding(
+        f"{facts.model}, {facts.variant}, seed {facts.seed}: {best.system} was chosen, as it {how} {where} ({values}).", None
+    )
 
 
 def _of_moved(result: Result, effects: QueryEffects, subject: Subject, clusters: Mapping[str, str]) -> Result | None:

@@ -25,10 +25,11 @@ from positionbias.core.settings import (
 from positionbias.experiments.model_options import CANDIDATES, DRAWS, SEEDS
 from positionbias.experiments.model_settings import ModelSettings, with_assignments
 from positionbias.firststage.settings import Bm25Settings
+from positionbias.models.kinds import scores_log_probabilities
 from positionbias.models.remedies import AnyRemedy, Remedy, read_remedy
 from positionbias.models.shapes import POSITIONS, Positions
 from positionbias.papers import StudyCommand
-from positionbias.papers.position_bias import CALIBRATE, IN_TRAINING, OF_TK
+from positionbias.papers.position_bias import CALIBRATE, IN_TRAINING, OF_TK, TAUGHT
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import SEVERAL, AnswerRange, Matching, Selection, Several
 from positionbias.results.result import TEXTS
@@ -230,22 +231,29 @@ class RemedySettings(PositionBiasSettings):
             raise SettingError(
                 "--only, --rotate-at-reading: wanted --remedy, which says what is trained; found one of them; leave it out"
             )
-        for kind in {model.kind for model in self.models}:
-            self.at_inference(kind)  # refuse unknown names before the study begins
+        for model in self.models:  # refuse unknown names, and a model without any, before the study begins
+            if not (*self.at_inference(model), *self.in_training(model)):
+                raise SettingError(
+                    f"--remedy: wanted one or more that {model.kind} can have; found {', '.join(self.remedies)}; "
+                    "add another, such as rotate:4, or leave the model out"
+                )
 
-    def in_training(self, kind: str) -> tuple[str, ...]:
-        """Return the remedies in training of a kind of model; those in the model's positions are of tk alone."""
-        return tuple(name for name in IN_TRAINING if name in self.remedies and (kind == "tk" or name not in OF_TK))
+    def in_training(self, model: ModelSettings) -> tuple[str, ...]:
+        """Return the remedies in training of a model; those in its positions are of tk alone, and no log-probabilities are taught."""
+        unfit = set() if model.kind == "tk" else set(OF_TK)
+        if scores_log_probabilities(model.kind, model.model):
+            unfit.add(TAUGHT)
+        return tuple(name for name in IN_TRAINING if name in self.remedies and name not in unfit)
 
-    def at_inference(self, kind: str) -> tuple[AnyRemedy | None, ...]:
-        """Return the remedies at inference of a kind of model, None for calibration with settings to choose; that is of models with one vector a text.
+    def at_inference(self, model: ModelSettings) -> tuple[AnyRemedy | None, ...]:
+        """Return the remedies at inference of a model, None for calibration with settings to choose; that is of models with one vector a text.
 
         Raises:
             SettingError: a name is neither one of these nor one in training.
         """
         others = (*IN_TRAINING, CALIBRATE)
         found = [None if name == CALIBRATE else read_remedy(name, others) for name in self.remedies if name not in IN_TRAINING]
-        return tuple(one for one in found if kind == "bert_dot" or isinstance(one, Remedy))
+        return tuple(one for one in found if model.kind == "bert_dot" or isinstance(one, Remedy))
 
     @property
     def audit(self) -> AuditSettings:

@@ -236,7 +236,9 @@ class _Maker:
         if wanted.taught_with is not None:
             assert base is not None
             teacher, original = workspace.remedied(base, wanted.taught_with), self.passages.original
-            scores = workspace.taught(teacher, original, TRAIN, self.runs[TRAIN], self.settings.train_depth)
+            # negatives come from all of a given run
+            depth = None if TRAIN in self.settings.candidates else self.settings.train_depth
+            scores = workspace.taught(teacher, original, TRAIN, self.runs[TRAIN], depth)
             plan = replace(plan, teacher_scores=scores, training=replace(plan.training, loss=TAUGHT_LOSS))
         return workspace.trained(wanted.name, wanted.collection, plan), None
 

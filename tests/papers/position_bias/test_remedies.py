@@ -20,6 +20,7 @@ from positionbias.papers.position_bias import IN_TRAINING, MOVED, NO_REMEDY, OF_
 from positionbias.papers.position_bias.dominance import dominated
 from positionbias.papers.position_bias.remedies import (
     CALIBRATIONS,
+    chosen_finding,
     compared_values,
     compared_with_none,
     over_seeds,
@@ -36,7 +37,7 @@ from positionbias.results.result import Facts, Result, load_results
 from positionbias.results.select import of_type
 from positionbias.training.config import TrainConfig
 
-from ...tiny import TINY, planted, tiny_encoder
+from ...tiny import TINY, candidates, planted, tiny_encoder
 
 TRAINING = TrainConfig(
     batch_size=8, max_steps=2, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=10, threads=1
@@ -96,7 +97,8 @@ def test_validation_chooses_the_weight_of_consistency(finished: Path) -> None:
         for _, f in of_type(load_results(finished / "results"), Finding)
         if f.text.startswith("tk, consistent under rotation, seed 1: ")
     ]
-    assert f": {best.system} was chosen by nDCG@10 on rotated passages of validation (0.1 {choice[0].value:.3f}, 0.3 " in told
+    assert f": {best.system} was chosen, as it " in told
+    assert f" nDCG@10 on rotated passages of validation ({choice[0].value:.3f} with 0.1, " in told
     tested = finished / "runs" / f"tk-consistent-under-rotation-{best.system}-seed-1-on-original-test.run"
     assert tested.exists()
     assert len(list(finished.glob("runs/tk-consistent-*-on-original-test.run"))) == 1
@@ -133,12 +135,43 @@ def test_validation_chooses_how_to_calibrate(tmp_path: Path) -> None:
     assert len(remedy_table(results).rows) == 2
 
 
+def test_a_student_learns_from_all_candidates_of_a_given_run(tmp_path: Path) -> None:
+    """Negatives come from the whole run, here five times as deep as ``train_depth``."""
+    collection = planted(tmp_path / "planted")
+    given = {"train": candidates(collection, tmp_path, 30)["train"]}
+    training = replace(TRAINING, max_steps=20, validate_every=20)
+    settings = replace(
+        SETTINGS, models=(ModelSettings("tk", TINY, training),), candidates=given, remedies=("taught by rotations",)
+    )
+    results = load_results(run_remedies(collection, settings, Workspace(tmp_path / "study")))
+    assert "taught by rotations" in {one.facts.variant for one in results}
+
+
+def test_log_probabilities_are_not_taught() -> None:
+    model = ModelSettings("mono_t5", encoder="t5")
+    settings = replace(SETTINGS, models=(model,))
+    assert settings.in_training(model) == tuple(name for name in IN_TRAINING if name not in {*OF_TK, "taught by rotations"})
+
+
 def test_the_first_of_equal_settings_is_chosen() -> None:
     made = [
         Result("nDCG@10", "c", "validation", name, 1, value, None, 3, None)
         for name, value in (("a", 0.4), ("b", 0.5), ("c", 0.5))
     ]
     assert best_of(made).system == "b"
+    values = "(0.400 with a, 0.500 with b, 0.500 with c)"
+    where = f"nDCG@10 on rotated passages of validation {values}."
+    assert chosen_finding(made).text.endswith(f": b was chosen, as it is the first of 2 settings that share the best {where}")
+    assert chosen_finding(made[:2]).text.endswith(
+        "b was chosen, as it has the best nDCG@10 on rotated passages of validation (0.400 with a, 0.500 with b)."
+    )
+
+
+def test_notes_are_of_the_remedies_of_the_study(finished: Path) -> None:
+    notes = " ".join(read_manifest(finished / "results").notes)
+    assert "the weight of consistency is the best of 0.1, 0.3, 1 by nDCG@10 on validation passages" in notes
+    assert "read by rotate:4" in notes
+    assert "calibrate" not in notes
 
 
 def test_its_page_has_the_picture_and_the_table(finished: Path, tmp_path: Path) -> None:
@@ -336,6 +369,7 @@ def test_findings_are_of_the_results(finished: Path) -> None:
         ({"remedies": ("turn",)}, "or one of rotated once"),
         ({"remedies": ()}, "wanted at least one"),
         ({"remedies": ("rotate:4", "rotate:4")}, "--remedy"),
+        ({"remedies": ("calibrate",)}, "wanted one or more that tk can have; found calibrate; add another"),
         ({"rotate_at_reading": True}, "wanted --remedy"),
     ],
 )
