@@ -216,6 +216,9 @@ def test_kill_9_of_a_search_and_the_same_again(
     before = receipt.stat().st_ino
     assert not out.exists()
     with subprocess.Popen([*command, "0.5"]) as process:
+        while len(list(receipts.glob("*.json"))) < 2:
+            assert process.poll() is None
+            time.sleep(0.05)
         assert receipt.stat().st_ino == before  # the range that was done is kept
         assert process.wait() == 0
     assert out.read_bytes() == retrieve("whole")

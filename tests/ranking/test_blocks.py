@@ -243,6 +243,30 @@ def test_stopped_half_way_it_goes_on_to_the_same_bytes(
     assert sorted(path.name for path in out.parent.iterdir()) == ["out.run", manifest_path(out).name]
 
 
+@pytest.mark.usefixtures("by_passages")
+def test_parts_by_passages_are_kept_too(
+    collection: Collection, run_path: Path, models: dict[str, Checkpoint], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A query's pairs lie in several blocks, of which two are kept."""
+    score, scored = blocks.score_candidates, []
+
+    def stopping(*given: Any, **more: Any) -> Scored:
+        scored.append(1)
+        if len(scored) == 3:
+            raise KeyboardInterrupt
+        return score(*given, **more)
+
+    whole = rerank_run(models["tk"], collection, run_path, tmp_path / "whole" / "out.run")
+    monkeypatch.setattr(blocks, "score_candidates", stopping)
+    out = tmp_path / "cut" / "out.run"
+    with pytest.raises(KeyboardInterrupt):
+        rerank_run(models["tk"], collection, run_path, out)
+    done = rerank_run(models["tk"], collection, run_path, out)
+    assert len(scored) == 3 + whole.blocks - 2
+    assert done.counts == whole.counts
+    assert written(out) == written(tmp_path / "whole" / "out.run")
+
+
 OWN = """
 import multiprocessing, os, pathlib
 FATAL = pathlib.Path("fatal")
