@@ -17,7 +17,6 @@ from typing import Any
 
 from measuring import hardware, kept_part, measured, result_place
 
-from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest, package_versions, read_manifest
 from positionbias.core.records import Passage
@@ -81,7 +80,9 @@ def main(arguments: argparse.Namespace) -> None:
         assert len({one["checksum"] for one in found.values()}) == 1, "other bytes"
         for engine, one in found.items():
             of_worker, spent = one["own"]["spent"]["memory"] / 1e6, one["own"]["spent"]["processor"]
-            rows.append(f"| {number:,} | {engine} | {of_worker:,.0f} | {one['peak'] / 1e6:,.0f} | {one['took']:.0f} | {spent:.0f} | {one['load']:.1f} |")
+            rows.append(
+                f"| {number:,} | {engine} | {of_worker:,.0f} | {one['peak'] / 1e6:,.0f} | {one['took']:.0f} | {spent:.0f} | {one['load']:.1f} |"
+            )
     size = sum(path.stat().st_size for path in Path(model).glob("*.safetensors")) / 1e6
     versions = ", ".join(f"{name} {found}" for name, found in package_versions("torch", "ray").items())
     place = result_place("encode_memory")
