@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
 from positionbias.models.protocols import AnyRanker, Ranker
 from positionbias.models.remedied import MODEL, REMEDY, copy_model, remedied, remedied_checksum
-from positionbias.models.remedies import AnyRemedy, read_remedy
+from positionbias.models.remedies import AnyRemedy, Calibration, read_remedy
 from positionbias.models.tensors import FACTS, FIX
 from positionbias.models.user_code import is_code_name, load_user_code, user_model
 
@@ -229,7 +230,8 @@ def save_remedied(path: Path, base: Checkpoint, remedy: AnyRemedy, manifest: Man
     if not source.is_dir():
         wanted, do = "a model in files", "give its folder, or its name on the Hub"
         raise bad_input(base.path, wanted=wanted, found="an endpoint, or a user's own code", do=do)
-    remedied(base.model, remedy, {})  # refuses models that it is not for
+    # refuses models that it is not for; calibration exchanges parts of what it is given
+    remedied(deepcopy(base.model) if isinstance(remedy, Calibration) else base.model, remedy, {})
     with atomic_folder(path, overwrite=overwrite) as partial:
         copy_model(source, partial)
         write_json(partial / REMEDY, {"remedy": str(remedy)})

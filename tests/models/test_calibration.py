@@ -14,15 +14,17 @@ from torch import Tensor
 import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
+from positionbias.core.manifest import Manifest
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.calibration import evened_out
-from positionbias.models.checkpoint import load_checkpoint
+from positionbias.models.checkpoint import load_checkpoint, save_remedied
 from positionbias.models.encoder import load_encoder, quiet_transformers
 from positionbias.models.protocols import SingleVector
 from positionbias.models.remedied import CalibratedEncoder, remedied
 from positionbias.models.remedies import Calibration, read_remedy
 from positionbias.models.shapes import BertDotConfig
 
+from ..dense.conftest import saved_dot
 from ..tiny import planted, saved_tk, tiny_encoder
 
 TEXTS = ["the lamp burns oil in the hall of stone", "iron gate", "stone", "water is green and iron is in the hall"]
@@ -207,3 +209,10 @@ def test_a_calibration_as_text() -> None:
     assert read_remedy("calibrate:0.5") == Calibration(0.5, 128, 0.5)
     assert str(read_remedy("calibrate:0.25:16")) == "calibrate:0.25:16:0.5"
     assert [Calibration(1, 1, share).first_layer(6) for share in (0.01, 0.5, 1.0)] == [5, 3, 0]
+
+
+def test_a_model_that_is_saved_calibrated_stays_as_it_is(tmp_path: Path) -> None:
+    dot = saved_dot(tmp_path / "dot")
+    save_remedied(tmp_path / "even", dot, Calibration(0.5, 2), Manifest("checkpoint", "even", "a test"))
+    assert "calibrated" not in str(dot.model.encoder.model.config._attn_implementation)
+    assert not any(layer._forward_pre_hooks for layer in dot.model.modules())
