@@ -306,7 +306,7 @@ def store_errors(address: Address) -> Iterator[None]:
 
 def is_gone(error: OSError) -> bool:
     """Return whether a store's error says that there is no such key."""
-    return isinstance(error, FileNotFoundError) or "NO_SUCH_KEY" in str(error)
+    return isinstance(error, FileNotFoundError) or any(code in str(error) for code in ("NO_SUCH_KEY", "RESOURCE_NOT_FOUND"))
 
 
 def _reason(address: Address, error: Exception) -> tuple[str, str]:

@@ -258,6 +258,13 @@ def test_other_bytes_are_found(shelf: Door, tmp_path: Path, monkeypatch: pytest.
     assert not list(home.glob(".stores/*/squad"))
 
 
+@pytest.mark.parametrize(("told", "gone"), [("NO_SUCH_KEY", True), ("RESOURCE_NOT_FOUND", True), ("NO_SUCH_BUCKET", False)])
+def test_which_errors_say_that_a_file_is_gone(told: str, gone: bool) -> None:
+    """A store may answer 404 with its own code or without a body, as where another run removes what it has replaced."""
+    assert stores.is_gone(OSError(f"AWS Error {told} during GetObject operation: ")) == gone
+    assert stores.is_gone(FileNotFoundError("x"))
+
+
 def test_a_file_that_is_gone_is_found(shelf: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pb.import_planted(planted=PLANTED, out=SQUAD)
     (shard,) = [key for key in keys() if key.endswith(".arrow")]

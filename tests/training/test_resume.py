@@ -94,9 +94,8 @@ task.train(out, task.plan(kind, save_every=save_every, **changes))
             3,
             3,
         ),  # saved at every step: between two validations, inside an accumulation's window, in a warm-up
-        ("bert_cat", "everything", 1, 5, 5),
         ("bert_dot", "everything", 0, 5, 4),
-        ("colbert", "groups", 1, 3, 3),
+        ("bert_dot", "groups", 1, 3, 3),
         ("conv_knrm", "everything", 0, 5, 4),
         ("mono_t5", "unvalidated", 1, 1, 1),
         ("tk", "unvalidated", 0, 2, 2),  # back to the last look at the loss
