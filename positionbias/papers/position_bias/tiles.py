@@ -19,6 +19,7 @@ from positionbias.papers.position_bias.findings import (
     relative_of,
     together,
 )
+from positionbias.papers.position_bias.remedy_table import remedied
 from positionbias.report.tiles import Answered, Tile
 from positionbias.results.payloads import Comparison, TrainingCurve
 from positionbias.results.result import Result
@@ -47,6 +48,9 @@ def _changes(results: Sequence[Result], measure: str) -> list[Tile]:
         if subset == ALL_QUERIES and system not in BASELINES
     ]
     steady = [tile.subject for tile in tiles if tile.answer is Answered.NO]
+    if remedied(results):  # some make rotation harmless by construction, at a price
+        advice = "Look at “Remedies: quality and bias”: what each does to the effect of a moved sentence and to quality on original passages."
+        return [replace(tile, advice=advice) if tile.answer is Answered.YES else tile for tile in tiles]
     advice = (
         f"Use {steady[0]}: its {measure} does not fall by more than {percent(MARGIN, 0)} when passages are rotated."
         if steady

@@ -13,6 +13,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.evaluation.significance import compare
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
@@ -30,6 +31,7 @@ from positionbias.papers.position_bias.remedies import (
 from positionbias.papers.position_bias.remedy_table import remedy_figure, remedy_table, shows_remedies
 from positionbias.papers.position_bias.settings import RemedySettings
 from positionbias.papers.position_bias.study import best_of
+from positionbias.papers.position_bias.tiles import position_tiles
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.results.payloads import Finding, PerQuery
@@ -172,6 +174,30 @@ def test_notes_are_of_the_remedies_of_the_study(finished: Path) -> None:
     assert "the weight of consistency is the best of 0.1, 0.3, 1 by nDCG@10 on validation passages" in notes
     assert "read by rotate:4" in notes
     assert "calibrate" not in notes
+
+
+def test_what_rotation_does_recommends_no_remedy() -> None:
+    """Rotating changes nothing for a mean over rotations by construction, so its tile must not say: use it."""
+    without, mean = ("tk-original, no remedy", "tk-original, rotate:4 at inference")
+    notes = {"axis": "test sets", "test_sets": ["original", "rotated"]}
+    before, low, same = (dict(zip(QUERIES, spread(mean, seed), strict=True)) for mean, seed in ((0.9, 1), (0.5, 2), (0.9, 1)))
+    turned = [
+        Result(
+            "nDCG@10",
+            "c",
+            "test",
+            system,
+            1,
+            None,
+            None,
+            200,
+            compare(before, after, names=["a", "b"], notes={**notes, "systems": [system] * 2}, seed=1),
+        )
+        for system, after in ((without, low), (mean, same))
+    ]
+    assert position_tiles(turned)[0].advice.startswith("Use tk-original, rotate:4")
+    compared = made(spread(0.7, 2), spread(0.5, 3))
+    assert position_tiles([*turned, *compared])[0].advice.startswith("Look at “Remedies: quality and bias”")
 
 
 def test_its_page_has_the_picture_and_the_table(finished: Path, tmp_path: Path) -> None:
