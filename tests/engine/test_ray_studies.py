@@ -72,8 +72,8 @@ def at_work(out: Path) -> list[str]:
     return sorted({state.parent.name for state in (out / "models").glob(".*.training/state-*")})
 
 
-def test_two_workers_and_a_ray_of_this_machine_find_the_same(collection: Collection, alone: Path, folder: Path) -> None:
-    assert_same_study(study(collection, folder / "two", "--workers", 2), alone)
+def test_a_ray_of_this_machine_finds_the_same(collection: Collection, alone: Path, folder: Path) -> None:
+    """Two workers of one machine: ``test_ctrl_c_of_two_workers_and_the_same_command_again``."""
     assert_same_study(study(collection, folder / "ray", "--workers", 2, "--engine", "ray"), alone)
 
 

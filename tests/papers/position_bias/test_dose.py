@@ -14,7 +14,6 @@ from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import read_manifest
-from positionbias.engine.choose import Engine
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
@@ -28,7 +27,7 @@ from positionbias.results.payloads import AtsCurve, Comparison, Finding, PerQuer
 from positionbias.results.result import Facts, Result, load_results
 from positionbias.training.config import TrainConfig
 
-from ...tiny import TINY, assert_same_study, planted
+from ...tiny import TINY, planted
 
 TRAINING = TrainConfig(
     batch_size=8, max_steps=2, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=10, threads=1
@@ -69,13 +68,6 @@ def finished(collection: Collection) -> Path:
     ]
     assert made[-1] == "measure"
     return out
-
-
-def test_two_workers_find_the_same(finished: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("positionbias.engine.choose.cores", lambda: 2)
-    place = finished.with_name("two")
-    run_dose(collection, SETTINGS, Workspace(place, engine=Engine(workers=2)))
-    assert_same_study(place, finished)
 
 
 def test_each_dose_has_as_many_training_queries_and_its_own(finished: Path, collection: Collection) -> None:
