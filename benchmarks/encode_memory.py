@@ -105,7 +105,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 {hardware()}; {versions}. An encoder of {size:.0f} MB, dimension 384, one layer, float32; invented passages of eight to twelve words; two processes of one thread.
 
-    python benchmarks/encode_memory.py FOLDER --passages {" ".join(map(str, arguments.passages))}
+    python benchmarks/encode_memory.py FOLDER --passages {" ".join(map(str, arguments.passages))} --both {arguments.both}
 
 The peak of a process is the most resident memory that one of the two says of itself, with the libraries' shared pages; that of the command and its children counts shared pages once, and
 leaves out actors, which Ray starts by itself. Both engines wrote the same bytes, where both ran.

@@ -133,10 +133,10 @@ class Steps:
         return artefact
 
     def _make(self, one: Step) -> None:
+        if any(planned.name == one.name for planned in self.planned):
+            return  # a dry run has met it: two parts of a study ask for it
         done = None not in one.inputs.values() and self._holds(one)
         if self.dry_run:
-            if any(planned.name == one.name for planned in self.planned):
-                return  # two parts of a study ask for it
             seconds = None if done or one.work is None else self._estimator.seconds(one.work)
             self.planned.append(Planned(one.name, done, seconds, "" if done else one.note))
             self.unmade |= set() if done else {one.artefact}

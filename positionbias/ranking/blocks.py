@@ -73,8 +73,9 @@ class Part:
         """Add this part's scores and counts to those of all pairs."""
         if (places := self.places_of()) is not None:
             for query_id, some in zip(self.query_ids, places, strict=True):
-                own = whole.scores.setdefault(query_id, np.empty(len(pairs.numbers(query_id)), np.float32))
-                own[some] = done.scores[query_id]
+                if query_id not in whole.scores:
+                    whole.scores[query_id] = np.empty(len(pairs.numbers(query_id)), np.float32)
+                whole.scores[query_id][some] = done.scores[query_id]
             done = replace(done, scores={})
         whole.add(done)
 
@@ -118,9 +119,8 @@ def _by_passages(pairs: Pairs, size: int) -> list[Part]:
     parts: list[Part] = []
     for rows in np.split(order, first[1:]):
         counts = np.bincount(owner[rows], minlength=len(ids))
-        queries = (
-            np.flatnonzero(counts) if parts else np.flatnonzero((counts > 0) | (lengths == 0))
-        )  # those without passages in the first
+        # queries without passages belong to the first block
+        queries = np.flatnonzero(counts if parts else counts + (lengths == 0))
         places = (rows - starts[owner[rows]]).astype(np.int32)
         parts.append(Part([ids[query] for query in queries.tolist()], counts[queries], places))
     return parts
@@ -148,8 +148,7 @@ def encoded_again(pairs: Pairs, blocks: Iterable[Part]) -> float:
 def queries_again(pairs: Pairs, blocks: Sequence[Part]) -> float:
     """Return the price of blocks by passages: the encodings of queries that an earlier block has too, each as ``QUERY_SHARE`` of a passage, as a
     share of the distinct passages."""
-    distinct = len(set().union(*(part.query_ids for part in blocks)))
-    again = sum(len(part.query_ids) for part in blocks) - distinct
+    again = sum(len(part.query_ids) for part in blocks) - len(list(pairs))
     used = np.zeros(len(pairs.passage_ids), bool)
     for query_id in pairs:
         used[pairs.numbers(query_id)] = True

@@ -131,7 +131,7 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
         InputError: as ``check_splits``.
     """
     check_splits(collection, settings)
-    settings, left_out = possible(collection, settings)
+    settings, left_out = _possible(collection, settings)
     passages = both_texts(workspace, collection, settings)
     once = workspace.rotated(collection.path, Rotation(words=settings.words, seed=max(settings.draws) + 1))
     runs = candidate_runs(workspace, collection.path, settings, settings.splits)
@@ -147,7 +147,7 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
     )
 
 
-def possible(collection: Collection, settings: RemedySettings) -> tuple[RemedySettings, list[str]]:
+def _possible(collection: Collection, settings: RemedySettings) -> tuple[RemedySettings, list[str]]:
     """Return the settings without the remedies that this collection does not allow, and a note of each."""
     if WEIGHED not in settings.remedies or collection.split_facts[TRAIN].answers:
         return settings, []

@@ -224,15 +224,15 @@ class _Maker:
 
     def __call__(self, wanted: Wanted, base: Path | None = None) -> list[_Tested]:
         """Make and test them; ``base`` is the model with which ``wanted`` is made."""
-        path, choice = self._model(wanted, base) if not wanted.choices else self._chosen(wanted, base)
+        path, choice = self._chosen(wanted, base) if wanted.choices else (self._model(wanted, base), None)
         own = self._tested(wanted, path, choice)
         return [own, *(one for then in wanted.then for one in self(then, path))]
 
-    def _model(self, wanted: Wanted, base: Path | None) -> tuple[Path, None]:
+    def _model(self, wanted: Wanted, base: Path | None) -> Path:
         workspace, plan = self.workspace, wanted.plan
         if wanted.remedy is not None:
             assert base is not None
-            return workspace.remedied(base, wanted.remedy), None
+            return workspace.remedied(base, wanted.remedy)
         if wanted.taught_with is not None:
             assert base is not None
             teacher, original = workspace.remedied(base, wanted.taught_with), self.passages.original
@@ -240,13 +240,13 @@ class _Maker:
             depth = None if TRAIN in self.settings.candidates else self.settings.train_depth
             scores = workspace.taught(teacher, original, TRAIN, self.runs[TRAIN], depth)
             plan = replace(plan, teacher_scores=scores, training=replace(plan.training, loss=TAUGHT_LOSS))
-        return workspace.trained(wanted.name, wanted.collection, plan), None
+        return workspace.trained(wanted.name, wanted.collection, plan)
 
     def _chosen(self, wanted: Wanted, base: Path | None) -> tuple[Path, Path]:
         """Return the model whose quality on rotated validation passages is the best of all choices, and all of these values."""
         assert wanted.choose_on is not None
         settings, split, text = self.settings, self.settings.validation, wanted.choose_on
-        made = {name: self._model(one, base)[0] for name, one in wanted.choices}
+        made = {name: self._model(one, base) for name, one in wanted.choices}
         runs = {name: self.workspace.reranked(path, text, split, self.runs[split], on="rotated") for name, path in made.items()}
         measure, facts = settings.measures[0], wanted.facts
         choice = self.workspace.evaluated(wanted.name, runs, text, split, measure, facts=facts, seed=settings.seed)

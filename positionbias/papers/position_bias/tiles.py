@@ -30,6 +30,7 @@ __all__ = ["position_tiles"]
 TEST_SETS, TRAININGS = "test sets", "trainings"
 _ANSWERS = {True: Answered.YES, False: Answered.NO, None: Answered.UNKNOWN}
 _BM25 = "Leaves BM25's order"  # depth 1: its effectiveness says nothing about the model
+_COMPARE = "Look at “Remedies: quality and bias”: what each does to the effect of a moved sentence and to quality on original passages."
 _ROTATE = "Train on rotated passages (posbias debias, or train --rotate-at-reading) and measure again."
 
 
@@ -48,14 +49,11 @@ def _changes(results: Sequence[Result], measure: str) -> list[Tile]:
         if subset == ALL_QUERIES and system not in BASELINES
     ]
     steady = [tile.subject for tile in tiles if tile.answer is Answered.NO]
+    advice = _ROTATE
     if remedied(results):  # some make rotation harmless by construction, at a price
-        advice = "Look at “Remedies: quality and bias”: what each does to the effect of a moved sentence and to quality on original passages."
-        return [replace(tile, advice=advice) if tile.answer is Answered.YES else tile for tile in tiles]
-    advice = (
-        f"Use {steady[0]}: its {measure} does not fall by more than {percent(MARGIN, 0)} when passages are rotated."
-        if steady
-        else _ROTATE
-    )
+        advice = _COMPARE
+    elif steady:
+        advice = f"Use {steady[0]}: its {measure} does not fall by more than {percent(MARGIN, 0)} when passages are rotated."
     return [replace(tile, advice=advice) if tile.answer is Answered.YES else tile for tile in tiles]
 
 
