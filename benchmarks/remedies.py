@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gpu.evidence_study import MODELS, SIZES, Study, models, studies
+from gpu.evidence_study import MODELS, SIZES, Study, models, studies, unpacked_encoder
 
 from positionbias.core.collection import Collection
 from positionbias.engine.choose import Engine
@@ -66,7 +66,7 @@ def _study(given: argparse.Namespace, name: str) -> Study:
 
 
 def _settings(given: argparse.Namespace, study: Study, kinds: Sequence[str], seeds: tuple[int, ...]) -> RemedySettings:
-    known = models(SIZE, study, given.encoder)
+    known = models(SIZE, study, unpacked_encoder(given.data, given.folder / "evidence"))
     sizes = {"depth": study.depth, "train_depth": study.depth, "probe_passages": 500}
     return RemedySettings(models=tuple(known[kind] for kind in kinds), seeds=seeds, **sizes)
 
@@ -79,7 +79,6 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("campaigns", nargs="+", choices=CAMPAIGNS)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--encoder", type=Path)
     parser.add_argument("--workers", type=int, default=1)
     given = parser.parse_args()
     for name in given.campaigns:

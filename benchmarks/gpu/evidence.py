@@ -10,11 +10,9 @@ is left to be made, with 75 when some are and another step may make them, with 1
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
-import shutil
 import sys
 import time
 import traceback
@@ -29,7 +27,7 @@ from typing import Any
 
 import torch
 from evidence_results import MEASURE, results
-from evidence_study import ROTATED, SEED, SIZES, Size, Study, Unit, cores, models, studies, units
+from evidence_study import ROTATED, SEED, SIZES, Size, Study, Unit, cores, models, studies, units, unpacked_encoder
 
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.systems import System
@@ -37,7 +35,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.manifest import read_manifest
 from positionbias.core.progress import set_quiet
-from positionbias.core.publish import atomic_folder, write_json
+from positionbias.core.publish import write_json
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.models.checkpoint import load_checkpoint
@@ -71,14 +69,8 @@ class Evidence:
 
     @cached_property
     def encoder(self) -> Path:
-        """What models over an encoder start from, and word vectors are distilled from; unpacked where it was not."""
-        folder = self.work / "minilm"
-        if not folder.is_dir():
-            with atomic_folder(folder) as partial:
-                for path in sorted((self.data / "minilm").glob("*.gz")):
-                    with gzip.open(path) as packed, open(partial / path.stem, "wb") as whole:
-                        shutil.copyfileobj(packed, whole)
-        return folder
+        """What models over an encoder start from, and word vectors are distilled from."""
+        return unpacked_encoder(self.data, self.work)
 
     @property
     def units(self) -> list[Unit]:

@@ -6,7 +6,9 @@ where no model is left.
 
 from __future__ import annotations
 
+import gzip
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +20,7 @@ import torch
 from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.files import sha256_file
+from positionbias.core.publish import atomic_folder
 from positionbias.core.validation_draw import ValidationDraw
 from positionbias.engine.choose import Engine
 from positionbias.experiments.model_settings import ModelSettings
@@ -37,7 +40,20 @@ from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import Placing
 from positionbias.training.config import TrainConfig
 
-__all__ = ["MODELS", "ROTATED", "SEED", "SIZES", "Size", "Study", "Unit", "cores", "models", "studies", "units"]
+__all__ = [
+    "MODELS",
+    "ROTATED",
+    "SEED",
+    "SIZES",
+    "Size",
+    "Study",
+    "Unit",
+    "cores",
+    "models",
+    "studies",
+    "units",
+    "unpacked_encoder",
+]
 
 ROTATED = "rotated"
 MODELS = ("bert_cat", "bert_dot", "tk")  # most valuable first
@@ -258,6 +274,17 @@ def _word_vectors(study: Study, encoder: Path, dimension: int) -> Path:
     )
     record = {"dimension": dimension, "passages": [collection.checksum for collection in collections]}
     return _made(study.workspace.steps, out, record, {"encoder": encoder / "model.safetensors"}, make)
+
+
+def unpacked_encoder(data: Path, work: Path) -> Path:
+    """The packed encoder in the folder ``work``, unpacked where it was not."""
+    folder = work / "minilm"
+    if not folder.is_dir():
+        with atomic_folder(folder) as partial:
+            for path in sorted((data / "minilm").glob("*.gz")):
+                with gzip.open(path) as packed, open(partial / path.stem, "wb") as whole:
+                    shutil.copyfileobj(packed, whole)
+    return folder
 
 
 def models(size: Size, study: Study, encoder: Path) -> dict[str, ModelSettings]:
