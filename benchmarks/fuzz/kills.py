@@ -142,7 +142,7 @@ def kill(number: int, seed: int, base: Path, folder: Path) -> dict[str, Any]:
     """Kill a command in the empty ``folder``, run it again, and say how that ended."""
     random = random_of(seed, "command", number, "kills")
     command = random.choices(COMMANDS, [each.share for each in COMMANDS])[0]
-    wanted, seconds = json.loads((base / "undisturbed" / command.name).read_text())
+    wanted, seconds = undisturbed(command, base)
     _prepare(command, base, folder)
     overwrite = ["--overwrite"] if random.random() < 0.25 and command.name != "study" else []
     if overwrite:
@@ -189,10 +189,11 @@ def _more(command: Command, folder: Path) -> list[str]:
     return [command.again] if command.again and any(folder.glob(f".{command.made}.training/state-*")) else []
 
 
-def undisturbed(base: Path) -> None:
-    """Keep in the base what each command makes undisturbed, and how long that takes."""
-    (base / "undisturbed").mkdir(exist_ok=True)
-    for command in COMMANDS:
+def undisturbed(command: Command, base: Path) -> tuple[str, float]:
+    """What a command makes undisturbed, and how long that takes, which the base keeps."""
+    kept = base / "undisturbed" / command.name
+    if not kept.exists():
+        kept.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=memory_folder()) as name:
             folder = Path(name, "at")
             folder.mkdir()
@@ -205,8 +206,10 @@ def undisturbed(base: Path) -> None:
                 if code := ended(command, folder):
                     raise SystemExit(f"{command.name}: ended with {code} undisturbed")
                 seconds.append(time.monotonic() - began)
-            (base / "undisturbed" / command.name).write_text(json.dumps((found_at(command, folder), min(seconds))))
-            print(f"{command.name}: {min(seconds):.1f} s", flush=True)
+            kept.write_text(json.dumps((found_at(command, folder), min(seconds))))
+        print(f"{command.name}: {min(seconds):.1f} s", flush=True)
+    digest, least = json.loads(kept.read_text())
+    return digest, least
 
 
 def met(record: dict[str, Any]) -> int:
@@ -243,8 +246,6 @@ def main() -> int:
     base, kept = given.state.absolute() / "base", given.state / f"kills-{given.seed}.jsonl"
     if not base.exists():
         make_base(base)
-    if not (base / "undisturbed").exists():
-        undisturbed(base)
     os.environ["POSBIAS_HOME"] = str(given.state.absolute() / "home")
     found = [] if given.only is not None else list(records([kept]))
     number = given.only if given.only is not None else len(found)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked import forked
+
 POSBIAS = [sys.executable, "-c", "from positionbias.cli.main import main; main()"]
 RunPosbias = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -19,10 +21,13 @@ def run_posbias(tmp_path: Path) -> RunPosbias:
     """Run ``posbias`` in ``tmp_path`` with warnings as errors; more environment by keyword."""
 
     def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, "PYTHONWARNINGS": "error", "COLUMNS": "200", **environment}
+        if hasattr(os, "fork") and not any(name.startswith("PYTHON") for name in environment):
+            return forked([*map(str, arguments)], tmp_path, env)
         return subprocess.run(
             [*POSBIAS, *map(str, arguments)],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONWARNINGS": "error", "COLUMNS": "200", **environment},
+            env=env,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import subprocess
@@ -22,8 +21,6 @@ from ..tiny import assert_same_study, planted
 from .session import assert_within, processes_of_session
 
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed: pip install 'positionbias[ray]'"),
     # Ray leaves the processes that it started, and their pipes, to the end of ours
     pytest.mark.filterwarnings("ignore::ResourceWarning:ray.*", "ignore:subprocess .* is still running:ResourceWarning"),
 ]
@@ -70,11 +67,6 @@ def trained(out: Path) -> list[str]:
 def at_work(out: Path) -> list[str]:
     """The trainings that have a saved state."""
     return sorted({state.parent.name for state in (out / "models").glob(".*.training/state-*")})
-
-
-def test_a_ray_of_this_machine_finds_the_same(collection: Collection, alone: Path, folder: Path) -> None:
-    """Two workers of one machine: ``test_ctrl_c_of_two_workers_and_the_same_command_again``."""
-    assert_same_study(study(collection, folder / "ray", "--workers", 2, "--engine", "ray"), alone)
 
 
 def start(folder: Path, collection: Collection, *arguments: object) -> subprocess.Popen[str]:

@@ -1,0 +1,446 @@
+"""The Ray engine, for real: a cluster of two nodes on this machine, one of which is killed at the end, and a Ray of its own."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from positionbias.core.blocks import Block
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, PositionBiasError, SettingError
+from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.per_process import PerProcess
+from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.shard_work import MapShards
+from positionbias.engine.choose import open_engine
+from positionbias.formats.msmarco import import_msmarco
+from positionbias.positions.debias import debias
+from positionbias.positions.raw_files import debias_file
+from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import RawForm
+
+from .session import assert_within, processes_of_session
+
+pytestmark = [
+    # Ray leaves the processes that it started, and their pipes, to the end of ours
+    pytest.mark.filterwarnings("ignore::ResourceWarning:ray.*", "ignore:subprocess .* is still running:ResourceWarning"),
+]
+SHARDS, SHARD = 40, 400
+
+
+@pytest.fixture
+def on_cluster(cluster: Any) -> Iterator[MapShards]:
+    with open_engine("ray", 1, cluster.address) as map_shards:
+        yield map_shards
+
+
+def text_of(number: int) -> str:
+    return " ".join(f"w{number * 7 % 501}x{word}, y{word}." for word in range(20 + number % 30))
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """40 shards of 400 passages, and a question on every hundredth."""
+    place = tmp_path_factory.mktemp("ray") / "original"
+    with create_collection(place) as writer:
+        for start in range(0, SHARDS * SHARD, SHARD):
+            writer.add_passages(Passage(f"p{number}", text_of(number)) for number in range(start, start + SHARD))
+        asked = range(0, SHARDS * SHARD, 100)
+        writer.add_split(
+            "test",
+            [Query(f"q{number}", "what") for number in asked],
+            [Qrel(f"q{number}", f"p{number}", 1) for number in asked],
+            [Answer(f"q{number}", f"p{number}", text_of(number)[:4], 0, 4) for number in asked],
+        )
+        writer.finish(Manifest("collection", "original", "a test"))
+    return Collection(place)
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection.tsv in MS MARCO's layout: three blocks as the import cuts them."""
+    folder = tmp_path_factory.mktemp("release")
+    text = " ".join(f"word{number}" for number in range(600))
+    with open(folder / "collection.tsv", "w") as file:
+        file.writelines(f"{number}\t{number % 10} {text}\n" for number in range(7_500))
+    (folder / "queries.dev.tsv").write_text("1\twhat\n")
+    (folder / "qrels.dev.tsv").write_text("1\t0\t7\t1\n")
+    return folder
+
+
+Step = Callable[[MapShards, Path], Any]
+
+
+def files_of(place: Path) -> dict[str, bytes]:
+    """The bytes of a file, or of every file of a collection but its manifest, which names time and workers."""
+    if place.is_file():
+        return {"": place.read_bytes()}
+    paths = (path for path in place.rglob("*") if path.is_file() and path.name != "manifest.json")
+    return {path.relative_to(place).as_posix(): path.read_bytes() for path in paths}
+
+
+def made_by(step: Step, place: Path, map_shards: MapShards) -> tuple[dict[str, bytes], Any]:
+    place.parent.mkdir()
+    step(map_shards, place)
+    assert [path.name for path in place.parent.iterdir() if path.name.startswith(".")] == []  # no work folder is left
+    return files_of(place), read_manifest(place).comparable()
+
+
+@pytest.fixture
+def same_everywhere(tmp_path: Path, cluster: Any) -> Callable[[Step, str], None]:
+    def check(step: Step, name: str) -> None:
+        wanted = made_by(step, tmp_path / "one" / name, map)
+        with open_engine("local", 2) as map_shards:
+            assert made_by(step, tmp_path / "two" / name, map_shards) == wanted
+        with open_engine("ray", 1, cluster.address) as map_shards:
+            assert made_by(step, tmp_path / "ray" / name, map_shards) == wanted
+
+    return check
+
+
+def rotate_collection(original: Collection, map_shards: MapShards, out: Path) -> None:
+    debias(original, out, Rotation(), map_shards=map_shards)
+
+
+def rotate_file(source: Path, map_shards: MapShards, out: Path) -> None:
+    debias_file(source, out, Rotation(words="whitespace"), RawForm("tsv"), map_shards=map_shards, block_bytes=1 << 20)
+
+
+def test_debias_writes_the_same_bytes_on_every_engine(same_everywhere: Any, original: Collection) -> None:
+    same_everywhere(partial(rotate_collection, original), "rotated")
+
+
+def test_import_writes_the_same_bytes_on_every_engine(same_everywhere: Any, release: Path) -> None:
+    def step(map_shards: MapShards, out: Path) -> None:
+        assert len(import_msmarco([release], out, map_shards=map_shards).shard_paths) == 3
+
+    same_everywhere(step, "imported")
+
+
+def test_a_raw_file_comes_out_the_same_on_every_engine(same_everywhere: Any, release: Path) -> None:
+    same_everywhere(partial(rotate_file, release / "collection.tsv"), "rotated.tsv")
+
+
+def test_results_come_in_order_and_items_as_they_are_used(on_cluster: MapShards) -> None:
+    taken = []
+
+    def items() -> Iterator[int]:
+        for item in (3_000, 1, 2_000, 2, *range(100)):
+            taken.append(item)
+            yield item
+
+    results = on_cluster(math.factorial, items())
+    assert [next(results) for _ in range(4)] == [math.factorial(item) for item in (3_000, 1, 2_000, 2)]
+    assert len(taken) <= 4 + 2 * 2
+    assert list(on_cluster(math.sqrt, [])) == []
+
+
+def test_errors_of_ours_come_as_themselves(on_cluster: MapShards) -> None:
+    bad = Block("file.tsv", 0, 0, 3, data=b"a\xff\n", lines_before=0)
+    with pytest.raises(InputError) as caught:
+        list(on_cluster(Block.text, [bad]))
+    assert type(caught.value) is InputError
+    assert str(caught.value) == "file.tsv:1: wanted text in UTF-8; found the byte 0xff, which is not; convert the file"
+    results = on_cluster(math.sqrt, [4.0, -1.0])
+    assert next(results) == 2.0
+    with pytest.raises(ValueError, match="math domain error|nonnegative"):
+        next(results)
+
+
+def test_a_task_that_dies_every_time_is_one_clear_line(
+    on_cluster: MapShards, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("positionbias.engine.ray.RETRIES", 1)
+    with pytest.raises(
+        PositionBiasError, match=r"^wanted every shard done on the Ray cluster; found, after 1 retries: "
+    ) as caught:
+        list(on_cluster(os._exit, [1]))
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr().out == ""  # standard output is for results
+
+
+def test_relative_paths_begin_where_the_command_was_given(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with open_engine("ray", 1, cluster.address) as map_shards:
+        assert list(map_shards(os.path.abspath, ["x"])) == [str(tmp_path / "elsewhere" / "x")]
+        (tmp_path / "elsewhere").rmdir()
+        with pytest.raises(
+            PositionBiasError, match="wanted a folder that every machine of the cluster sees; found: No such file"
+        ):
+            list(map_shards(os.path.abspath, ["x"]))
+
+
+def test_copies_of_what_is_in_a_store_that_a_node_does_not_see_are_refused(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from positionbias.engine import ray as engine
+
+    monkeypatch.setattr(engine, "copy_tokens", lambda: {"/elsewhere/.stores/1": "s3://shelf/squad\ntoken\n"})
+    with open_engine("ray", 1, cluster.address) as map_shards:
+        found = r"^s3://shelf/squad: wanted its local copy where every machine of the cluster sees it; found none on .*; set \$POSBIAS_HOME"
+        with pytest.raises(PositionBiasError, match=found):
+            list(map_shards(math.sqrt, [1.0]))
+
+
+def test_other_software_on_a_node_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from positionbias.engine import ray as engine
+
+    here = engine._software()
+    monkeypatch.setattr(engine, "_software", lambda: (("python", "2.7"), *here[1:]))
+    with open_engine("ray", 1, cluster.address) as map_shards:
+        found = f"wanted the same software on every machine of the cluster; found python {here[0][1]} instead of 2.7; install"
+        with pytest.raises(PositionBiasError, match=found):
+            list(map_shards(math.sqrt, [4.0]))
+
+
+COMMAND = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background of a script ignores Ctrl-C
+from positionbias.__main__ import main
+main()
+"""
+
+
+def start(folder: Path, original: Collection, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """``posbias debias … --engine ray`` at the head of a session of its own."""
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            COMMAND,
+            "debias",
+            str(original.path),
+            "--out",
+            "./rotated",
+            "--json",
+            "--engine",
+            "ray",
+            *arguments,
+        ],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def some_shards(folder: Path, command: subprocess.Popen[str]) -> None:
+    """Wait until three shards have been made."""
+    while len(finished(folder)) < 3:
+        assert command.poll() is None, command.communicate()
+        time.sleep(0.005)
+
+
+def finished(folder: Path) -> dict[str, int]:
+    """The shards that are made so far, and their inodes: one that is made again has another."""
+    shards = folder / ".rotated.work" / "content" / "passages"
+    return {path.name: path.stat().st_ino for path in shards.glob("*.arrow")}
+
+
+def kept(folder: Path, before: dict[str, int]) -> int:
+    return sum(path.stat().st_ino == before.get(path.name) for path in (folder / "rotated" / "passages").iterdir())
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"])
+def test_a_stop_on_a_ray_of_this_machine_and_the_same_command_again(
+    original: Collection, tmp_path: Path, number: int, code: int
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    with start(tmp_path, original, "--workers", "2", TMPDIR=str(tmp_path / "tmp")) as command:
+        some_shards(tmp_path, command)
+        # a terminal's Ctrl-C reaches all processes; SIGTERM to all of them ends Ray's node, which may end the command before it says so
+        (os.killpg if number == signal.SIGINT else os.kill)(command.pid, number)
+        out, err = command.communicate()
+    # Ray's own, now and then, which nothing turns off
+    err = re.sub(r"\[.*\.cc:\d+: .*\n", "", err)
+    assert (command.returncode, out, err) == (code, "", "posbias: stopped; run the same command again to go on\n")
+    assert_within(60, lambda: processes_of_session(command.pid) == [])
+    before = finished(tmp_path)
+    assert 3 <= len(before) < SHARDS
+    with start(tmp_path, original, "--workers", "2", TMPDIR=str(tmp_path / "tmp")) as command:
+        out, err = command.communicate()
+    assert (command.returncode, out.count("\n"), err.count("\n")) == (0, 1, 1), err
+    assert out.startswith('{"results": [{"measure": "rotation"')
+    assert err.startswith("written to rotated;")
+    assert kept(tmp_path, before) >= len(before) - 2  # each worker may have been before a receipt
+    assert files_of(tmp_path / "rotated") == files_of(debias(original, tmp_path / "wanted" / "rotated", Rotation()).path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rotated", "tmp", "wanted"]
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_kill_9_of_a_command_on_a_cluster_and_the_same_command_again(
+    cluster: Any, original: Collection, tmp_path: Path
+) -> None:
+    with start(tmp_path, original, "--address", cluster.address) as command:
+        some_shards(tmp_path, command)
+        command.kill()
+        command.communicate()
+    before = finished(tmp_path)
+    assert 3 <= len(before) < SHARDS
+    # at once: what the cluster still does for the killed command does no harm
+    with start(tmp_path, original, "--address", cluster.address) as command:
+        out, err = command.communicate()
+    assert (command.returncode, out.count("\n"), err.count("\n")) == (0, 1, 1), err
+    assert kept(tmp_path, before) >= len(before) - 4  # two of the killed command, and two that it still made
+    assert files_of(tmp_path / "rotated") == files_of(debias(original, tmp_path / "wanted" / "rotated", Rotation()).path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rotated", "wanted"]
+
+
+@dataclass(frozen=True)
+class Load:
+    """Something that takes long to make: it is known by its time."""
+
+    def __call__(self) -> int:
+        return time.monotonic_ns()
+
+
+def with_loaded(loaded: PerProcess[int], item: int) -> tuple[int, int, int]:
+    time.sleep(0.05)
+    return loaded(), os.getpid(), item * item
+
+
+def dying(place: Path, times: int, item: int) -> int:
+    """The process of item 3 dies so many times."""
+    deaths = len(list(place.iterdir()))
+    if item == 3 and deaths < times:
+        (place / str(deaths)).touch()
+        os._exit(1)
+    return item * item
+
+
+def test_each_gpu_has_a_process_that_keeps_what_it_has_loaded(cluster: Any) -> None:
+    with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
+        found = list(map_shards(partial(with_loaded, PerProcess(Load())), range(30)))
+        assert [square for _, _, square in found] == [item * item for item in range(30)]
+        assert (len({made for made, _, _ in found}), len({process for _, process, _ in found})) == (2, 2)
+        assert list(map_shards(math.sqrt, [])) == []
+        with pytest.raises(ValueError, match="math domain error|nonnegative"):
+            list(map_shards(math.sqrt, [4.0, -1.0]))
+
+
+def test_a_process_with_a_gpu_that_dies_leaves_its_items_to_others(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("twice", "always"):
+        (tmp_path / name).mkdir()
+    with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
+        assert list(map_shards(partial(dying, tmp_path / "twice", 2), range(12))) == [item * item for item in range(12)]
+        monkeypatch.setattr("positionbias.engine.ray_gpus.RETRIES", 1)
+        with pytest.raises(
+            PositionBiasError, match="^wanted every shard done on the Ray cluster; found, after .*: .*; look at"
+        ):
+            list(map_shards(partial(dying, tmp_path / "always", 99), range(12)))
+
+
+def test_a_cluster_without_a_gpu_is_one_clear_line(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ray.cluster_resources", dict)
+    found = pytest.raises(SettingError, match="--engine ray: wanted a GPU in the cluster; found none; give --device cpu")
+    with open_engine("ray", 1, cluster.address, gpus=True) as map_shards, found:
+        list(map_shards(math.sqrt, [4.0]))
+
+
+def test_vectors_have_the_same_bytes_on_every_engine(
+    cluster: Any, original: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from positionbias.dense.encode import encode_collection
+    from positionbias.ranking.config import Computing, Spread
+    from tests.dense.conftest import saved_dot
+
+    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 4_000)
+    checkpoint = saved_dot(tmp_path / "dot")
+    wanted = files_of(encode_collection(checkpoint, original, tmp_path / "alone").path)
+    with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
+        spread = Spread(Computing().loading(checkpoint.path), map_shards)
+        assert files_of(encode_collection(checkpoint, original, tmp_path / "shared", spread=spread).path) == wanted
+
+
+def test_a_re_ranked_run_has_the_same_bytes_on_every_engine(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from positionbias.ranking import blocks
+    from positionbias.ranking.config import Computing, Spread
+    from positionbias.ranking.rerank import rerank_run
+    from tests.dense.conftest import saved_dot
+    from tests.tiny import candidates, planted
+
+    monkeypatch.setattr(blocks, "BLOCK_PAIRS", 20)
+    monkeypatch.setattr(blocks, "MOST_AGAIN", 9.0)
+    collection, checkpoint = planted(tmp_path / "planted"), saved_dot(tmp_path / "dot")
+    run = candidates(collection, tmp_path)["test"]
+    again = rerank_run(checkpoint, collection, run, tmp_path / "alone.run").counts.again
+    with open_engine("ray", 1, cluster.address, gpus=False) as map_shards:
+        spread = Spread(Computing().loading(checkpoint.path), map_shards)
+        assert rerank_run(checkpoint, collection, run, tmp_path / "shared.run", spread=spread).counts.again == again > 0
+    assert (tmp_path / "shared.run").read_bytes() == (tmp_path / "alone.run").read_bytes()
+
+
+def test_a_search_of_vectors_has_the_same_bytes_on_every_engine(
+    cluster: Any, original: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from positionbias.core.retrieval import Retrieval
+    from positionbias.dense.encode import encode_collection
+    from positionbias.dense.retrieve import retrieve_dense
+    from tests.dense.conftest import saved_dot
+
+    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 1_000)
+    monkeypatch.setattr("positionbias.dense.retrieve.RANGE", 2_000)  # eight
+    checkpoint = saved_dot(tmp_path / "dot")
+    vectors = encode_collection(checkpoint, original, tmp_path / "v")
+
+    def search(map_shards: MapShards, out: Path) -> None:
+        retrieve_dense(checkpoint, vectors, original, Retrieval("test", 20), out, map_shards=map_shards)
+
+    wanted = made_by(search, tmp_path / "one" / "d.run", map)
+    with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
+        assert made_by(search, tmp_path / "ray" / "d.run", map_shards) == wanted
+
+
+def test_a_node_that_is_killed_half_way_changes_nothing(
+    cluster: Any, original: Collection, release: Path, tmp_path: Path
+) -> None:
+    """The last test: a node dies under a debias, and the raw file follows on the cluster as it then is."""
+    wanted = made_by(partial(rotate_collection, original), tmp_path / "one" / "rotated", map)
+    wanted_file = made_by(partial(rotate_file, release / "collection.tsv"), tmp_path / "file" / "rotated.tsv", map)
+    shards = tmp_path / "ray" / ".rotated.work" / "content" / "passages"
+    finished_at_the_kill: list[int] = []
+
+    def kill() -> None:
+        while len(list(shards.glob("*.arrow"))) < SHARDS // 4:
+            time.sleep(0.002)
+        finished_at_the_kill.append(len(list(shards.glob("*.arrow"))))
+        cluster.remove_node(cluster.second, allow_graceful=False)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with open_engine("ray", 1, cluster.address) as map_shards:
+        assert made_by(partial(rotate_collection, original), tmp_path / "ray" / "rotated", map_shards) == wanted
+        killer.join()
+        assert SHARDS // 4 <= finished_at_the_kill[0] < SHARDS
+        step = partial(rotate_file, release / "collection.tsv")
+        assert made_by(step, tmp_path / "ray-file" / "rotated.tsv", map_shards) == wanted_file
+        import ray
+
+        # the cluster notices a death a few seconds after it; both steps may be done by then
+        until = time.monotonic() + 60
+        while all(node["Alive"] for node in ray.nodes()) and time.monotonic() < until:
+            time.sleep(0.2)
+        assert sorted(node["Alive"] for node in ray.nodes()) == [False, True]
