@@ -1,4 +1,4 @@
-"""Run a command in a process of its own, forked from one that has the large libraries loaded: a test does not wait for their import.
+"""Run a command or a script in a process of its own, forked from one that has the large libraries loaded: a test does not wait for their import.
 
 Nothing of positionbias is loaded before the fork, so what a command imports, registers and sets is its own.
 """
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import traceback
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +23,7 @@ from typing import NamedTuple
 __all__ = ["forked", "serve"]
 
 LIBRARIES = ("numpy", "pandas", "pyarrow.parquet", "scipy.stats", "torch", "transformers", "rich.console", "click", "msgspec")
+POSBIAS = "from positionbias.cli.main import main; main()"
 
 
 class _Server(NamedTuple):
@@ -29,16 +31,19 @@ class _Server(NamedTuple):
     folder: TemporaryDirectory[str]
 
 
-def forked(arguments: list[str], cwd: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run ``posbias`` with warnings as errors. Python's own settings are those of a start, whatever ``environment`` says of them."""
+def forked(
+    arguments: Sequence[object], cwd: Path, environment: Mapping[str, str], code: str = POSBIAS
+) -> subprocess.CompletedProcess[str]:
+    """Run the code with warnings as errors. Python's own settings are those of a start, whatever ``environment`` says of them."""
     process, folder = _server()
     out, err = Path(folder.name, "out"), Path(folder.name, "err")
     assert process.stdin is not None
     assert process.stdout is not None
-    request = {"arguments": arguments, "cwd": str(cwd), "environment": environment, "out": str(out), "err": str(err)}
+    given = {"code": code, "arguments": list(map(str, arguments)), "environment": dict(environment)}
+    request = {**given, "cwd": str(cwd), "out": str(out), "err": str(err)}
     print(json.dumps(request), file=process.stdin, flush=True)
-    code = int(process.stdout.readline())
-    return subprocess.CompletedProcess(arguments, code, *(path.read_text(encoding="utf-8") for path in (out, err)))
+    ended = int(process.stdout.readline())
+    return subprocess.CompletedProcess(given["arguments"], ended, *(path.read_text(encoding="utf-8") for path in (out, err)))
 
 
 @cache
@@ -75,8 +80,10 @@ def serve() -> None:
         if not child:
             requests.close()
             os.close(answers)
-            _become(**json.loads(line))
-            _end(_code())
+            request = json.loads(line)
+            code = request.pop("code")
+            _become(**request)
+            _end(_run(code))
         os.write(answers, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
@@ -91,11 +98,9 @@ def _become(arguments: list[str], cwd: str, environment: dict[str, str], out: st
     sys.argv[1:] = arguments
 
 
-def _code() -> int:
+def _run(code: str) -> int:
     try:
-        from positionbias.cli.main import main
-
-        main()
+        exec(compile(code, "<string>", "exec"), sys.modules["__main__"].__dict__)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except BaseException:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.int8 import multiplies_int8
 from positionbias.ranking.config import Computing, RankingConfig, Spread
+from tests.forked import forked
 from tests.sealing import reseal
 
 from .conftest import passages, saved_dot
@@ -173,7 +173,7 @@ def test_a_killed_encoding_goes_on_to_the_same_bytes(
     monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 16)
     encode_collection(checkpoint, collection, tmp_path / "whole")
     arguments = [str(checkpoint.path), str(collection.path), str(tmp_path / "v")]
-    assert subprocess.run([sys.executable, "-c", INTERRUPTED, *arguments], capture_output=True).returncode == -9
+    assert forked(arguments, tmp_path, os.environ, INTERRUPTED).returncode == -9
     kept = sorted(path.name for path in (tmp_path / ".v.work" / "content" / "vectors").glob("[0-9]*.npy"))
     assert kept == ["00000.npy", "00001.npy"]
     made = shards_made(monkeypatch)
@@ -195,7 +195,7 @@ def test_other_threads_begin_anew_where_they_change_bits(
 ) -> None:
     monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 16)
     arguments = [str(checkpoint.path), str(collection.path), str(tmp_path / "v")]
-    assert subprocess.run([sys.executable, "-c", INTERRUPTED, *arguments], capture_output=True).returncode == -9
+    assert forked(arguments, tmp_path, os.environ, INTERRUPTED).returncode == -9
     monkeypatch.setattr("torch.get_num_threads", lambda: 99)
     if not divides:  # as of a model whose products are divided among threads, not its texts
         monkeypatch.setattr("positionbias.models.packed.is_packable", lambda model: False)

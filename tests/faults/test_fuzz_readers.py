@@ -1,4 +1,4 @@
-"""A hundred mutated inputs for every reader: something whole in which nothing is lost, or one line. Thousands: ``benchmarks/fuzz``."""
+"""Some mutated inputs for every reader: something whole in which nothing is lost, or one line. Thousands: ``benchmarks/fuzz``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fuzz_mutations import mutated, random_of
 from fuzz_readers import READERS, Reader, memory_folder, run_input
 from fuzz_seeds import SEEDS, packed
 
-INPUTS = 50
+INPUTS = 25
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_mutated_inputs(folder: Path, reader: Reader) -> None:
         assert found.how != "fault", f"{reader.name}, input {number} ({', '.join(found.done)}): {found.said}"
         ended.append(found.how)
     assert ended[0] == "valid"  # the first is as it was published
-    assert 3 <= ended.count("valid") <= INPUTS - 3  # else the faults are too many, or none
+    assert 2 <= ended.count("valid") <= INPUTS - 2  # else the faults are too many, or none
 
 
 def test_what_was_lost_is_a_fault(folder: Path) -> None:

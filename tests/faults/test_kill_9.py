@@ -134,7 +134,7 @@ def receipts(folder: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize(
     ("collection", "number"),
-    [(command, number) for command, kills in ((DEBIAS, 6), (PLACE, 2)) for number in range(kills)],
+    [(command, number) for command, kills in ((DEBIAS, 3), (PLACE, 1)) for number in range(kills)],
     indirect=["collection"],
 )
 def test_a_killed_rewriting_of_a_collection_goes_on(collection: Work, tmp_path: Path, number: int) -> None:

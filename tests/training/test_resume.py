@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from positionbias.models.tensors import load_tensors, save_tensors
 from positionbias.positions.rotate import Rotation
 from positionbias.training import loop
 from positionbias.training.state import load_best, unfinished, working_folder
+from tests.forked import forked
 from tests.sealing import reseal
 
 from .conftest import Task, stop_at
@@ -105,9 +105,7 @@ def test_killed_and_resumed(task: Task, tmp_path: Path, kind: str, changed: str,
     whole = task.train(tmp_path / "whole" / "m.ckpt", task.plan(kind, **CHANGES[changed]))
     out, folder = tmp_path / "cut" / "m.ckpt", task.runs["train"].parent
     arguments = [task.collection.path, folder, out, task.encoder, task.t5, kind, changed, save_every, at]
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, *map(str, arguments)], cwd=Path(__file__).parents[2], capture_output=True
-    )
+    done = forked(arguments, Path(__file__).parents[2], os.environ, KILLED)
     assert done.returncode == -9, done.stderr
     found = unfinished(out)
     assert found is not None
