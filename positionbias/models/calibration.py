@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from positionbias.core.errors import SettingError
 from positionbias.models.remedies import Calibration
 
-__all__ = ["Pooling", "calibrating", "evened_out", "pooling_of", "use_calibration"]
+__all__ = ["Pooling", "calibrating", "evened_out", "exchangeable", "pooling_of", "use_calibration"]
 
 Pooling = Literal["cls", "mean", "lasttoken"]  # as sentence-transformers names them
 POOLINGS: tuple[Pooling, ...] = ("cls", "mean", "lasttoken")
@@ -72,18 +72,12 @@ def use_calibration(model: nn.Module, calibration: Calibration, pooling: Pooling
     """Prepare the encoder in ``model`` to be calibrated while ``calibrating``; otherwise it computes what it did.
 
     Raises:
-        SettingError: no encoder of transformers with exchangeable attention.
+        SettingError: as ``exchangeable``.
     """
-    from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
+    from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask
 
-    encoder: Any = next((part for part in model.modules() if isinstance(part, PreTrainedModel)), None)
-    stack = None if encoder is None else _stack(encoder)
-    if encoder is None or stack is None or not encoder._can_set_attn_implementation():
-        found = "none" if encoder is None else type(encoder).__name__
-        raise SettingError(
-            f"--remedy {calibration}: wanted an encoder of transformers whose attention can be exchanged; found {found}; give rotate:4, or another model"
-        )
+    encoder, stack = exchangeable(model, calibration)
     AttentionInterface.register(_NAME, _attention)
     AttentionMaskInterface.register(_NAME, eager_mask)
     encoder.set_attn_implementation(_NAME)
@@ -92,6 +86,24 @@ def use_calibration(model: nn.Module, calibration: Calibration, pooling: Pooling
         for part in layer.modules():
             setattr(part, _MARK, mark)
         layer.register_forward_pre_hook(_nothing)  # forms that compute layers otherwise leave hooked models alone
+
+
+def exchangeable(model: nn.Module, calibration: Calibration) -> tuple[Any, nn.ModuleList]:
+    """Return the encoder in ``model`` whose attention can be exchanged, and its layers.
+
+    Raises:
+        SettingError: no encoder of transformers with exchangeable attention.
+    """
+    from transformers import PreTrainedModel
+
+    encoder: Any = next((part for part in model.modules() if isinstance(part, PreTrainedModel)), None)
+    stack = None if encoder is None else _stack(encoder)
+    if encoder is None or stack is None or not encoder._can_set_attn_implementation():
+        found = "none" if encoder is None else type(encoder).__name__
+        raise SettingError(
+            f"--remedy {calibration}: wanted an encoder of transformers whose attention can be exchanged; found {found}; give rotate:4, or another model"
+        )
+    return encoder, stack
 
 
 def _nothing(module: nn.Module, inputs: Any) -> None:

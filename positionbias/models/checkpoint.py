@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,8 +36,8 @@ from positionbias.models.identity import model_checksum, weights_checksum
 from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
 from positionbias.models.protocols import AnyRanker, Ranker
-from positionbias.models.remedied import MODEL, REMEDY, copy_model, remedied, remedied_checksum
-from positionbias.models.remedies import AnyRemedy, Calibration, read_remedy
+from positionbias.models.remedied import MODEL, REMEDY, check_remedy, copy_model, remedied, remedied_checksum
+from positionbias.models.remedies import AnyRemedy, read_remedy
 from positionbias.models.tensors import FACTS, FIX
 from positionbias.models.user_code import is_code_name, load_user_code, user_model
 
@@ -230,8 +229,7 @@ def save_remedied(path: Path, base: Checkpoint, remedy: AnyRemedy, manifest: Man
     if not source.is_dir():
         wanted, do = "a model in files", "give its folder, or its name on the Hub"
         raise bad_input(base.path, wanted=wanted, found="an endpoint, or a user's own code", do=do)
-    # refuses models that it is not for; calibration exchanges parts of what it is given
-    remedied(deepcopy(base.model) if isinstance(remedy, Calibration) else base.model, remedy, {})
+    check_remedy(base.model, remedy)
     with atomic_folder(path, overwrite=overwrite) as partial:
         copy_model(source, partial)
         write_json(partial / REMEDY, {"remedy": str(remedy)})

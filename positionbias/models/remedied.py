@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.models.bert_dot import BertDot
-from positionbias.models.calibration import calibrating, pooling_of, use_calibration
+from positionbias.models.calibration import Pooling, calibrating, exchangeable, pooling_of, use_calibration
 from positionbias.models.protocols import UNKNOWN_ROOM, AnyRanker, SingleVector, TokenReader, token_reader
 from positionbias.models.remedies import AnyRemedy, Calibration, Remedy
 
@@ -31,6 +31,7 @@ __all__ = [
     "CalibratedEncoder",
     "Remedied",
     "RemediedEncoder",
+    "check_remedy",
     "copy_model",
     "remedied",
     "remedied_checksum",
@@ -174,17 +175,12 @@ class CalibratedEncoder(_OverEncoder):
     """A ``SingleVector`` that reads passages with evened-out attention (``models.calibration``).
 
     Raises:
-        SettingError: the model pools states otherwise than by the first, the last or the mean, or its attention cannot be exchanged.
+        SettingError: as ``check_remedy``.
     """
 
     def __init__(self, base: SingleVector, remedy: Calibration, shape: JsonObject) -> None:
         super().__init__(base, remedy, shape)
-        inner = getattr(base, "_model", base)  # a library's encoder holds its model
-        pooling = base.config.pooling if isinstance(base, BertDot) else pooling_of(inner)
-        if pooling is None or not isinstance(inner, nn.Module):
-            wanted = "a model that pools by the first token, the last, or the mean"
-            raise SettingError(f"--remedy {remedy}: wanted {wanted}; found another; give rotate:4")
-        use_calibration(inner, remedy, pooling)
+        use_calibration(*_calibrated(base, remedy))
 
     @property
     def vector_similarity(self) -> str:
@@ -220,16 +216,42 @@ def remedied(base: AnyRanker, remedy: AnyRemedy, shape: JsonObject) -> Remedied 
     A model with one vector a text keeps that form where scores are pooled by their mean, so that it can search a collection.
 
     Raises:
-        SettingError: attention of a model that has not one vector a text, or as ``CalibratedEncoder``.
+        SettingError: as ``check_remedy``.
     """
     if isinstance(remedy, Calibration):
-        if not isinstance(base, SingleVector):
-            wanted, do = "a model with one vector a text", "give rotate:4"
-            raise SettingError(f"--remedy {remedy}: wanted {wanted}; found a {base.kind}; {do}")
-        return CalibratedEncoder(base, remedy, shape)
+        return CalibratedEncoder(_single(base, remedy), remedy, shape)
     if isinstance(base, SingleVector) and base.vector_similarity in ("cosine", "dot") and not remedy.maximum:
         return RemediedEncoder(base, remedy, shape)
     return Remedied(base, remedy, shape)
+
+
+def check_remedy(base: AnyRanker, remedy: AnyRemedy) -> None:
+    """Refuse a remedy that is not for this model, and leave the model as it is.
+
+    Raises:
+        SettingError: attention of a model that has not one vector a text, that pools states otherwise than by the first, the last or the
+            mean, or whose attention cannot be exchanged.
+    """
+    if isinstance(remedy, Calibration):
+        _calibrated(_single(base, remedy), remedy)
+
+
+def _single(base: AnyRanker, remedy: Calibration) -> SingleVector:
+    if not isinstance(base, SingleVector):
+        wanted = "a model with one vector a text"
+        raise SettingError(f"--remedy {remedy}: wanted {wanted}; found a {base.kind}; give rotate:4")
+    return base
+
+
+def _calibrated(base: SingleVector, remedy: Calibration) -> tuple[nn.Module, Calibration, Pooling]:
+    """Return what ``use_calibration`` takes, or raise as ``check_remedy``."""
+    inner = getattr(base, "_model", base)  # a library's encoder holds its model
+    pooling = base.config.pooling if isinstance(base, BertDot) else pooling_of(inner)
+    if pooling is None or not isinstance(inner, nn.Module):
+        wanted = "a model that pools by the first token, the last, or the mean"
+        raise SettingError(f"--remedy {remedy}: wanted {wanted}; found another; give rotate:4")
+    exchangeable(inner, remedy)
+    return inner, remedy, pooling
 
 
 def copy_model(source: Path, folder: Path) -> None:
