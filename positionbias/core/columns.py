@@ -73,10 +73,10 @@ class Columns:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def of(self, names: Sequence[str], source: str, *, growing: bool = False) -> Columns:
+    def of(self, names: Sequence[str], source: str, *, growing: bool = False, do: str = "name it with --passage") -> Columns:
         """Complete these columns for a table whose columns are ``names``, guessing those not given.
 
-        A ``growing`` table may have further columns in later rows.
+        A ``growing`` table may have further columns in later rows. ``do`` says what to do without a column of passages.
 
         Raises:
             InputError: a missing column, a repeated one, or none of passages.
@@ -89,7 +89,7 @@ class Columns:
         given = self._guessed(names)
         if not given["passage"]:
             found = ", ".join(names) or "no column"
-            raise bad_input(source, wanted="a column of passages", found=found, do="name it with --passage")
+            raise bad_input(source, wanted="a column of passages", found=found, do=do)
         return replace(self, **given)
 
     def _guessed(self, names: Sequence[str]) -> dict[str, str]:

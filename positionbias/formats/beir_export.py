@@ -16,6 +16,7 @@ from positionbias.core.records import Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
 from positionbias.formats.beir import file_of_split
+from positionbias.formats.beir_files import UNJUDGED
 from positionbias.formats.exported import write_export_manifest
 
 __all__ = ["Written", "write_beir"]
@@ -69,10 +70,11 @@ def write_beir(
             for query in collection.queries(split):
                 _take(collection, queries, query)
             qrels = collection.qrels(split)
-            with open(partial_folder / "qrels" / name, "w", encoding="utf-8", newline="\n") as handle:
-                handle.write("\t".join(BEIR_HEADER) + "\n")
-                for qrel in qrels:
-                    handle.write(f"{qrel.query_id}\t{_plain(collection.path, qrel.passage_id)}\t{qrel.grade}\n")
+            if len(qrels) or split != UNJUDGED:  # as the import calls the split of queries that no file of qrels names
+                with open(partial_folder / "qrels" / name, "w", encoding="utf-8", newline="\n") as handle:
+                    handle.write("\t".join(BEIR_HEADER) + "\n")
+                    for qrel in qrels:
+                        handle.write(f"{qrel.query_id}\t{_plain(collection.path, qrel.passage_id)}\t{qrel.grade}\n")
             judgements += len(qrels)
             judged.update(qrel.query_id for qrel in qrels)
             answers += collection.split_facts[split].answers

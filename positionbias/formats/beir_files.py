@@ -62,11 +62,12 @@ class BeirFiles:
                 if named_so := _QRELS_FILE.fullmatch(path.name):
                     split = SPLIT_OF_FILE.get(named_so["stem"], named_so["stem"])
                     form = (path.parent, named_so["form"]) if named_so["part"] else (path, "")
-                    if split == UNJUDGED or forms.setdefault(split, form) != form:
-                        wanted = "another name" if split == UNJUDGED else f"one file of qrels for split {split}"
-                        raise bad_input(
-                            path, wanted=wanted, found=f"this beside {qrels.get(split, [None])[0]}", do="move one away"
-                        )
+                    if split == UNJUDGED:
+                        found = "that of the queries without judgements"
+                        raise bad_input(path, wanted="another name", found=found, do="rename it, or move it away")
+                    if forms.setdefault(split, form) != form:
+                        wanted = f"one file of qrels for split {split}"
+                        raise bad_input(path, wanted=wanted, found=f"this beside {qrels[split][0]}", do="move one away")
                     qrels.setdefault(split, []).append(path)
         if qrels and not queries:
             raise bad_input(

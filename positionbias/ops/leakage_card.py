@@ -191,7 +191,8 @@ def check_leakage_card(
     with engine.open() as map_shards:
         for overlap in held.overlaps:
             found = given.search(path, overlap, map_shards)
-            agreements += [agreement_of_command(overlap, path), *agreements_of_counts(overlap, given.rows(overlap, found))]
+            counted = agreements_of_counts(overlap, given.rows(overlap, found), given.missing(overlap))
+            agreements += [agreement_of_command(overlap, path), *counted]
             results += found
     return CardChecked(agreements, results)
 
@@ -244,6 +245,17 @@ class _Given:
 
         complete = len(_at_hand(overlap.training, self.training)) == len(overlap.training)
         return {row.key: row for row in rows_of(results) if complete or row.training != ALL_SETS}
+
+    def missing(self, overlap: Overlap) -> set[str]:
+        """Return the sets of a card's search that were not given, and their total where one was not; without one of each side, all."""
+        from positionbias.results.overlap import ALL_SETS
+
+        training, tests = ({one.name for one in side} for side in (overlap.training, overlap.tests))
+        not_trained, not_tested = training - self.training.keys(), tests - self.tests.keys()
+        if not_trained == training or not_tested == tests:
+            not_trained, not_tested = training, tests
+        totals = {ALL_SETS} if not_trained else set()
+        return {f"training set {name}" for name in not_trained | totals} | {f"test set {name}" for name in not_tested}
 
     def search(self, path: Path, overlap: Overlap, map_shards: MapShards) -> list[Result]:
         """Make a card's search again with the sets at hand."""

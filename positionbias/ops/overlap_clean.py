@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from shlex import join
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import SettingError
@@ -37,6 +37,9 @@ from positionbias.overlap.sources import TextSet, text_set
 from positionbias.overlap.statement import NAME, Statement, statement_text
 from positionbias.results.overlap_removed import LeaksRemoved
 from positionbias.results.result import Result
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Removed", "remove_overlap"]
 
@@ -149,6 +152,14 @@ class _Left(CollectionTexts):
         assert self.source is not None
         return self.source.passages_checksum
 
+    def _judged(self, lowest: int | None) -> pa.Table | None:
+        """Return what is left of the judgements, though nothing may be: other passages were not compared before."""
+        assert self.source is not None
+        judged = super()._judged(lowest)
+        if judged is None and self.split in self.source.splits and self.source.qrel_table(self.split).num_rows:
+            return self.collection.qrel_table(self.split)
+        return judged
+
 
 @dataclass
 class _After:
@@ -205,7 +216,8 @@ class _After:
         try:
             return search_again(made.path / CACHE / "searched-again", training, tests, settings, self.encoder, self.map_shards)
         except NothingToCompare:
-            say(f"nothing is left of the test set's {self.removal.unit}: the result was not searched again")
+            whose = "test" if test else "training"
+            say(f"nothing is left of the {whose} set's {self.removal.unit}: the result was not searched again")
             return ()
 
     def _statement(self, made: Collection, facts: JsonObject) -> Statement:

@@ -68,7 +68,8 @@ class GivenPairs:
             if of.unit != self.removal.unit or of.detector not in self.removal.found_by or not own:
                 continue
             count, found = ("", "some that may be missing") if joined else (f" {of.pairs:,}", f"the best {of.kept:,}")
-            if (joined and of.cut) or (train and of.kept < of.pairs):
+            # repeated rows of a table are counted again, and kept once
+            if of.cut and (joined or (train and of.kept < of.pairs)):
                 raise bad_input(
                     self.folder.path,
                     wanted=f"all{count} pairs of {of.unit} by {of.detector}, as every {_ITEM[self.removal.side]} item has to go",

@@ -95,7 +95,7 @@ def read_card(path: Path) -> Card:
     """Read ``card.json``.
 
     Raises:
-        InputError: no card of ours, or of a newer format.
+        InputError: no card of ours, of a newer format, or without a search.
     """
     record = read_json(path, what="an overlap card")
     if not isinstance(record, dict) or record.pop("kind", None) != "overlap card":
@@ -103,7 +103,10 @@ def read_card(path: Path) -> Card:
     if record.get("format_version") != FORMAT:
         do = "read it with the version that made it"
         raise bad_input(path, wanted=f"card format {FORMAT}", found=f"format {record.get('format_version')}", do=do)
-    return read_as(Card, record, path, do=_DO)
+    card = read_as(Card, record, path, do=_DO)
+    if not card.overlaps or not all(overlap.training and overlap.tests for overlap in card.overlaps):
+        raise bad_input(path, wanted="searches with training and test sets", found="one without, or none", do=_DO)
+    return card
 
 
 def card_of(folders: Sequence[OverlapFolder]) -> Card:

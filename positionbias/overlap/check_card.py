@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -62,14 +62,18 @@ def agreement_of_command(overlap: Overlap, path: Path) -> Agreement:
     return _agreement("the command", overlap.command, command_on(overlap, path))
 
 
-def agreements_of_counts(overlap: Overlap, found: Mapping[tuple[str, str, str, str], Found]) -> Iterator[Agreement]:
-    """Compare the counts of each row of a search with those at hand, by ``Found.key``; a row that the card does not have differs.
+def agreements_of_counts(
+    overlap: Overlap, found: Mapping[tuple[str, str, str, str], Found], missing: Set[str] = frozenset()
+) -> Iterator[Agreement]:
+    """Compare the counts of each row of a search with those at hand, by ``Found.key``; a row that only one of both has differs.
 
-    Precision is by labels, which nobody gave: "cannot tell".
+    ``missing`` are the sets of the card that were not given, as ``training set NAME``, ``test set NAME`` or those of all training sets;
+    their rows cannot be compared. Precision is by labels, which nobody gave: "cannot tell".
     """
     for row in overlap.found:
         own = found.get(row.key)
-        yield _agreement(_what(row), _counts(row, own), None if own is None else _counts(own, row))
+        absent = None if {f"test set {row.test}", f"training set {row.training}"} & missing else "no such row"
+        yield _agreement(_what(row), _counts(row, own), absent if own is None else _counts(own, row))
         if row.precision is not None:
             yield _agreement(f"precision, {_what(row)}", precision_of(row), None)
     on_card = {row.key for row in overlap.found}

@@ -131,8 +131,10 @@ class _Overlap:
         units = {unit: self._searched(unit) for unit in (PASSAGES, QUERIES) if both or unit in self.settings.units}
         self._check_training(units.values())
         results: list[Result] = []
-        for number in range(len(self.tests)):
+        for number, test in enumerate(self.tests):
             for unit, found in units.items():
+                if unit == PASSAGES and found.side.starts[number] == found.side.starts[number + 1]:
+                    self.remarks.append(f"{test.name}: no relevant passage was found, so none was compared.")
                 if unit in self.settings.units and len(found.tests):
                     results += self._of_unit(unit, number, found)
             if both:

@@ -194,7 +194,7 @@ def _columns(names: Sequence[str], source: str) -> tuple[Columns, ...]:
         InputError: no column of passages.
     """
     further = [name for name in names if _NEGATIVE.fullmatch(name)]
-    main = replace(Columns().of(names, source), answer="", answer_start="")
+    main = replace(Columns().of(names, source, do="rename one to passage"), answer="", answer_start="")
     return (main, *(Columns(passage=name, split=main.split) for name in further))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
 from pathlib import Path
 from textwrap import shorten
@@ -53,14 +53,12 @@ def overlap_verdict(results: Sequence[Result]) -> list[str]:
     found: dict[tuple[str, str], dict[str, tuple[Result, OverlapFigures]]] = {}
     for result, of in of_type(results, OverlapFigures):
         found.setdefault((result.collection, of.unit), {})[of.detector] = result, of  # all sets come last
-    return [
-        _sentence(*by[ANY], *(by[name][1] if name in by else None for name in (EXACT, SHORT)))
-        for by in found.values()
-        if ANY in by
-    ]
+    return [_sentence(*by[ANY], {name: of for name, (_, of) in by.items()}) for by in found.values() if ANY in by]
 
 
-def _sentence(result: Result, of: OverlapFigures, exact: OverlapFigures | None, short: OverlapFigures | None) -> str:
+def _sentence(result: Result, of: OverlapFigures, by: Mapping[str, OverlapFigures]) -> str:
+    exact, short = by.get(EXACT), by.get(SHORT)
+    how = "near" if by.keys() - {SHORT, ANY} else "by short runs of words"  # which are all there is to count
     where = "training" if result.system == ALL_SETS else result.system
     if of.queries:
         leaked, count, what = of.leaked_queries, of.queries, "queries"
@@ -70,12 +68,12 @@ def _sentence(result: Result, of: OverlapFigures, exact: OverlapFigures | None, 
         leaked, count, what, have = of.leaked, of.items, of.unit, f"are in {where}"
         same = exact.leaked if exact else 0
     said = f"{leaked:,} of {count:,} {what} of {result.collection} ({result.value or 0.0:.1%}) {have}"
-    near = ", ".join(f"{number:,} {how}" for number, how in ((same, "exact"), (leaked - same, "near")) if number)
+    near = ", ".join(f"{number:,} {kind}" for number, kind in ((same, "exact"), (leaked - same, how)) if number)
     said = f"{said}: {near}. {_precision(of)}." if leaked else f"{said}."
     candidates = 0 if short is None else short.leaked_queries if of.queries else short.leaked
     return (
         f"{said} Candidates by short runs of words: {candidates:,}, {_precision(short).lower()}."
-        if short and candidates
+        if short and candidates and how == "near"
         else said
     )
 
@@ -137,11 +135,18 @@ def _precision_cell(of: OverlapFigures) -> Cell:
 
 
 def _notes(found: Sequence[tuple[str, Result, OverlapFigures]]) -> Iterator[str]:
-    if queries := max(of.queries for _, _, of in found):
-        yield f"Share: of {queries:,} test queries, those with a leaked item, with Wilson's 95 % interval."
+    queries = {of.unit: of.queries for _, _, of in found}
+    if len(set(queries.values())) > 1:  # queries without a relevant passage, or passages of no query
+        of_units = ", ".join(
+            f"for {unit} of {count:,}" if count else f"for {unit}, which belong to no query, the leaked ones of all"
+            for unit, count in queries.items()
+        )
+        yield f"Share, with Wilson's 95 % interval: of the test queries those with a leaked item, {of_units}."
+    elif count := max(queries.values()):
+        yield f"Share: of {count:,} test queries, those with a leaked item, with Wilson's 95 % interval."
     if shared := max(of.shared_corpus for _, _, of in found):
         yield f"Passages of a corpus that both sides share are no pairs: {shared:,}."
-    if {of.detector for _, _, of in found} >= {ANY, SHORT}:
+    if {of.detector for _, _, of in found} > {ANY, SHORT}:
         yield "Any: all detectors but short, whose pairs are mere candidates."
 
 

@@ -107,6 +107,11 @@ def _without_leaks(overlap: dict[str, Any]) -> None:
     overlap["found"] = [row for row in overlap["found"] if not row["leaked"]]
 
 
+def _again(overlap: dict[str, Any], **changed: str) -> None:
+    """Claim what nobody searched for."""
+    overlap["found"].append({**overlap["found"][0], **changed})
+
+
 @pytest.mark.parametrize(
     ("change", "code", "what"),
     [
@@ -115,6 +120,8 @@ def _without_leaks(overlap: dict[str, Any]) -> None:
         (lambda overlap: overlap.update(command="posbias leakage overlap other --out overlap"), 1, "the command"),
         (lambda overlap: overlap["training"][0].update(split="dev"), 1, "training set train, split"),
         (lambda overlap: overlap["found"][0].update(precision=1.0), 3, "precision, passages of bench in train, exact"),
+        (lambda overlap: _again(overlap, detector="meaning"), 1, "passages of bench in train, meaning"),
+        (lambda overlap: _again(overlap, test="other"), 1, "passages of other in train, exact"),
     ],
 )
 def test_what_somebody_left_out_or_added_is_noticed(
@@ -189,3 +196,31 @@ def test_names_on_a_card_are_no_markup(folder: Path) -> None:
     markdown = card_markdown(card_of([OverlapFolder("marked")]))
     assert "| training | \\_a\\_ | train |" in markdown
     assert "| test | b\\_c | test |" in markdown
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record.update(overlaps=[]),
+        lambda record: record["overlaps"][0].update(tests=[]),
+        lambda record: record["overlaps"][0].update(training=[]),
+    ],
+)
+def test_a_card_without_a_search_is_refused(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    positionbias.leakage_card(["overlap"], out="card.md")
+    path = folder / "card.json"
+    record = json.loads(path.read_text("utf-8"))
+    change(record)
+    path.write_text(json.dumps(record))
+    with pytest.raises(InputError, match="wanted searches with training and test sets; found one without, or none"):
+        positionbias.check_leakage_card(path, ["train"], tests=["bench"])
+
+
+def test_rows_of_a_set_that_was_not_given_are_not_compared(folder: Path) -> None:
+    positionbias.overlap_leakage(["train", "more=train"], tests=["bench"], settings=SETTINGS, out="two")
+    positionbias.leakage_card(["two"], out="card.md")
+    checked = positionbias.check_leakage_card("card.json", ["train"], tests=["bench"])
+    assert checked.exit_code == 3
+    unknown = {one.what for one in checked.agreements if one.found == "not given"}
+    assert "training set more, checksum" in unknown
+    assert {what.split(" in ")[1].split(",")[0] for what in unknown if " in " in what} == {"more", "all training sets"}

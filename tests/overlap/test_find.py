@@ -314,3 +314,45 @@ def test_hits_that_pile_up_are_dropped_early(tmp_path: Path, monkeypatch: pytest
         counts = figures(found, "passages", "exact")
         assert (counts.pairs, counts.kept, counts.leaked) == (6_000, 60, 20)
     assert bytes_of(tmp_path / "whole") == bytes_of(tmp_path / "parts")
+
+
+def test_the_queries_behind_a_share_are_named_by_unit(tmp_path: Path) -> None:
+    queries = {f"t{n}": query_of(n) for n in range(3)}
+    qrels = [Qrel("t0", "d0", 2), Qrel("t1", "d1", 1), Qrel("t2", "d2", 1)]
+    write_collection(tmp_path / "bench", {f"d{n}": text_of(n) for n in range(3)}, test=(queries, qrels))
+    train = write_lines(tmp_path / "train.jsonl", triplets([0, 1]))
+    settings = OverlapSettings(relevant_from=2)
+    found = pb.overlap_leakage([train], tests=[tmp_path / "bench"], settings=settings, out=tmp_path / "out")
+    said = " ".join(str(found).split())
+    assert "of the test queries those with a leaked item, for passages of 1, for queries of 3, for pairs of 1." in said
+    settings = OverlapSettings(relevant_from=3)
+    found = pb.overlap_leakage([train], tests=[tmp_path / "bench"], settings=settings, out=tmp_path / "none")
+    said = " ".join(str(found).split())
+    assert "bench.test: no relevant passage was found, so none was compared." in said
+    assert "Share: of 3 test queries, those with a leaked item" in said
+
+
+def test_passages_of_no_query_have_a_share_of_their_own(tmp_path: Path) -> None:
+    train = write_lines(tmp_path / "train.jsonl", triplets([0, 1]))
+    place = write_beir(tmp_path / "bench", [0, 1, 2])
+    (place / "qrels" / "test.tsv").unlink()
+    (place / "qrels").rmdir()
+    found = pb.overlap_leakage([train], tests=[place], out=tmp_path / "out")
+    said = " ".join(str(found).split())
+    assert "for passages, which belong to no query, the leaked ones of all, for queries of 3." in said
+
+
+def test_short_runs_alone_are_called_so(tmp_path: Path) -> None:
+    train = write_lines(tmp_path / "train.jsonl", triplets([0, 1]))
+    place = write_beir(tmp_path / "bench", [0, 5])
+    settings = OverlapSettings(units=("queries",), detectors=("short",))
+    found = pb.overlap_leakage([train], tests=[place], settings=settings, out=tmp_path / "out")
+    (said,) = overlap_verdict(found.results)
+    assert said == "1 of 2 queries of bench (50.0%) are in train: 1 by short runs of words. Precision unknown."
+    assert "all detectors but short" not in str(found)
+
+
+def test_the_advice_on_a_missing_column_can_be_followed(tmp_path: Path) -> None:
+    train = write_lines(tmp_path / "train.jsonl", [{"foo": "a", "bar": "b"}])
+    with pytest.raises(InputError, match="wanted a column of passages; found foo, bar; rename one to passage"):
+        pb.overlap_leakage([train], tests=[write_beir(tmp_path / "bench", [1])], out=tmp_path / "out")

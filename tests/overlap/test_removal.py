@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
-from positionbias.core.errors import SettingError
+import positionbias as pb
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.records import Qrel
 from positionbias.corpora.left_out import Removed
 from positionbias.leakage.labels import Label
 from positionbias.leakage.pairs import Pair
+from positionbias.ops.leakage_clean import CountedPairs
 from positionbias.overlap.removal import counts, evidence_of, with_judgements
 from positionbias.overlap.removing import COUNTED, CountedLeaks, Removal, Removing
+from positionbias.overlap.settings import OverlapSettings
+
+from .sets import query_of, text_of, write_collection, write_lines
 
 EXACT = Pair("a", "x", {"of_test": 1.0}, source="one", found_by=("exact", "ngram"))
 NGRAM = Pair("c", "x", {"of_test": 0.9, "of_train": 0.5}, source="one", found_by=("ngram",))
@@ -88,3 +97,35 @@ def test_options_that_do_not_go_together() -> None:
     assert [Removal(what).unit for what in ("queries", "passages", "judgements")] == ["queries", "passages", "pairs"]  # type: ignore[arg-type]
     assert not Removing().asked
     assert Removing(side="test").asked
+
+
+def test_repeated_rows_are_no_missing_pairs(tmp_path: Path) -> None:
+    queries = {f"r{n}": query_of(n) for n in range(3)}
+    passages = {f"p{n}": text_of(n) for n in range(3)}
+    write_collection(tmp_path / "train", passages, train=(queries, [Qrel(f"r{n}", f"p{n}", 1) for n in range(3)]))
+    write_collection(tmp_path / "bench", {"d": text_of(0)}, test=({"t": query_of(0)}, [Qrel("t", "d", 1)]))
+    rows = [{"query_id": f"r{n}", "query": query_of(n), "passage_id": f"p{n}", "passage": text_of(n)} for n in range(3)]
+    table = write_lines(tmp_path / "rows.jsonl", [*rows, *rows])
+    pb.overlap_leakage([table], tests=[tmp_path / "bench"], out=tmp_path / "overlap")
+    counted, removing = CountedPairs(pairs=tmp_path / "overlap", source="rows"), Removing(remove="queries")
+    made = pb.clean_leakage(tmp_path / "train", counted=counted, removing=removing, out=tmp_path / "clean")
+    assert Collection(made.path).count_queries("train") == 2
+    settings = OverlapSettings(kept=1)
+    pb.overlap_leakage([table], tests=[tmp_path / "bench"], settings=settings, out=tmp_path / "overlap", overwrite=True)
+    with pytest.raises(InputError, match="wanted all 2 pairs of queries by exact"):
+        pb.clean_leakage(tmp_path / "train", counted=counted, removing=removing, out=tmp_path / "other")
+
+
+@pytest.mark.parametrize(("side", "whose"), [("train", "training"), ("test", "test")])
+def test_without_a_judgement_left_no_other_passages_are_searched(
+    tmp_path: Path, side: str, whose: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passages = {"a": text_of(1), "b": text_of(1), "c": text_of(1)}
+    train = {"r": query_of(1)}, [Qrel("r", "a", 1)]
+    test = {"t": query_of(2)}, [Qrel("t", "b", 1)]
+    write_collection(tmp_path / "both", passages, train=train, test=test)
+    pb.overlap_leakage([f"{tmp_path}/both:train"], tests=[f"{tmp_path}/both:test"], out=tmp_path / "overlap")
+    counted, removing = CountedPairs(pairs=tmp_path / "overlap"), Removing(remove="passages", side=side)
+    made = pb.clean_leakage(tmp_path / "both", counted=counted, removing=removing, out=tmp_path / "clean")
+    assert made.left == ()
+    assert f"nothing is left of the {whose} set's passages: the result was not searched again" in capsys.readouterr().err

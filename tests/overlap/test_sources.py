@@ -181,3 +181,15 @@ def test_what_is_no_text_set(
     write_beir(tmp_path / "bench", [1])
     with pytest.raises(error, match=said):
         text_set(given, OverlapSettings(), test=True)
+
+
+def test_an_export_with_queries_without_judgements_is_read(tmp_path: Path) -> None:
+    place = write_beir(tmp_path / "beir", [1, 2])
+    with open(place / "queries.jsonl", "a") as handle:
+        handle.write('{"_id": "nobody", "text": "asked of no passage"}\n')
+    pb.import_beir(place, out=tmp_path / "made")
+    pb.export(tmp_path / "made", to="beir", out=tmp_path / "export")
+    train = write_lines(tmp_path / "train.jsonl", triplets([1]))
+    pb.overlap_leakage([train], tests=[f"a={tmp_path}/made", f"b={tmp_path}/export"], out=tmp_path / "out")
+    assert ids_in(tmp_path / "out", "a.pairs") == ids_in(tmp_path / "out", "b.pairs")
+    assert len(ids_in(tmp_path / "out", "a.pairs")) == 1
