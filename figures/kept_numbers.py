@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -514,9 +515,9 @@ def plans() -> list[str]:
     return lines
 
 
-def remedies_planted() -> list[str]:
-    """What each remedy does to quality and to bias on the planted collection, over trainings and queries."""
-    axis, found = over_axis(REMEDIES), of_type(results("remedies-planted"), Comparison)
+def remedies(name: str) -> list[str]:
+    """What each remedy does to quality and to bias in a study, over trainings and queries."""
+    axis, found = over_axis(REMEDIES), of_type(results(name), Comparison)
     of = [(r, one) for r, one in found if one.noted.axis == axis and one.difference_interval is not None]
     by = {(r.measure, r.facts.variant): one for r, one in of}
     lines = [
@@ -550,7 +551,8 @@ TABLES: Mapping[str, Callable[[], list[str]]] = {
     "pool_kinds": pool_kinds,
     "pools": pools,
     "positions": positions,
-    "remedies_planted": remedies_planted,
+    "remedies_placed": partial(remedies, "remedies-placed"),
+    "remedies_planted": partial(remedies, "remedies-planted"),
     **BENCHMARK_TABLES,
 }
 
