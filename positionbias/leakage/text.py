@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import shorten
 from typing import Any
 
-from positionbias.core.formatting import NBSP
+from positionbias.core.formatting import NBSP, plural
 from positionbias.core.interval import Interval
 from positionbias.leakage.find import FoundPair
 from positionbias.leakage.surest import score_of
@@ -239,7 +239,7 @@ def removed_text(results: Sequence[Result]) -> str:
     lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in removed.to_rows().items() if name not in said]
     if left := removed.pairs_found_by_words_alone:
         lines.append(
-            f"{left:,} pairs found by words alone stay: their precision is unknown; label them (posbias leakage review), or add --lexical"
+            f"kept {plural(left, 'pair')} found by words alone, of unknown precision: label them (posbias leakage review), or add --lexical"
         )
     return "\n".join(lines)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import remove, sha256_file
+from positionbias.core.formatting import plural
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest
 from positionbias.core.progress import track
@@ -247,7 +248,7 @@ class _Overlap:
             else:
                 missing.add(passage_id)
         if missing:
-            self.remarks.append(f"{test.name}: {len(missing):,} relevant passages are not in its corpus and were left out.")
+            self.remarks.append(f"{test.name}: left out {plural(len(missing), 'relevant passage')} missing from its corpus.")
         item_of, query_of = np.array(links, np.int64).reshape(-1, 2).T
         return item_of, query_of
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.core.formatting import plural
 from positionbias.overlap.removing import PAIRS_OF
 from positionbias.overlap.text import overlap_text
 from positionbias.results.overlap import OverlapFigures
@@ -35,7 +36,7 @@ def removed_text(results: Sequence[Result]) -> str:
     lines += [f"  {told}: {count:,}" for name, told in _COUNTS.items() if (count := getattr(of, name)) or name == "kept"]
     for names, count in of.found_otherwise.items():
         lines.append(
-            f"{count:,} pairs found by {names.replace(' ', ' and ')} alone stay: label them (posbias leakage review), or add "
+            f"kept {plural(count, 'pair')} found by {names.replace(' ', ' and ')} alone: label them (posbias leakage review), or add "
             f"{' '.join(f'--found-by {name}' for name in names.split())}"
         )
     if left := [one for one in results if isinstance(one.payload, OverlapFigures)]:

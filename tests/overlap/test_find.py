@@ -168,7 +168,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     assert found.remarks == [
         "train: 2 rows without usable passages were left out.",
         "train: 2 rows without usable queries were left out.",
-        "bench: 1 relevant passages are not in its corpus and were left out.",
+        "bench: left out 1 relevant passage missing from its corpus.",
         "bench: of some passages only the best 1 pairs were kept (--kept-pairs).",
         "bench: of some queries only the best 1 pairs were kept (--kept-pairs).",
         "bench: 1 queries have fewer than 5 words, so only equal ones are found; posbias leakage find compares their words.",
