@@ -356,11 +356,13 @@ def remedy_findings(
 
 
 def _advice(quality: Mapping, bias: Mapping, measure: str) -> Finding:
-    """Name the remedies that lower the bias without a loss of quality that the data show; intervals must leave out 0."""
+    """Name the remedies that lower the bias without a loss of quality that the data show; intervals must leave out 0 and speak of more than one checkpoint."""
     good = []
     for key in bias:
         lower, kept = difference_of(bias[key][1]), difference_of(quality[key][1]) if key in quality else None
         if lower is None or kept is None or lower.interval is None or kept.interval is None or lower.interval.high >= 0:
+            continue
+        if not lower.of_method:
             continue
         if kept.interval.high >= 0:
             relative = relative_of(quality[key][1])
