@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-__all__ = ["forked", "serve"]
+__all__ = ["POSBIAS", "forked", "serve"]
 
 LIBRARIES = ("numpy", "pandas", "pyarrow.parquet", "scipy.stats", "torch", "transformers", "rich.console", "click", "msgspec")
 POSBIAS = "from positionbias.cli.main import main; main()"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.forked import forked
+from tests import forked
 
-POSBIAS = [sys.executable, "-c", "from positionbias.cli.main import main; main()"]
+POSBIAS = [sys.executable, "-c", forked.POSBIAS]
 RunPosbias = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -23,7 +23,7 @@ def run_posbias(tmp_path: Path) -> RunPosbias:
     def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
         env = {**os.environ, "PYTHONWARNINGS": "error", "COLUMNS": "200", **environment}
         if hasattr(os, "fork") and not any(name.startswith("PYTHON") for name in environment):
-            return forked(arguments, tmp_path, env)
+            return forked.forked(arguments, tmp_path, env)
         return subprocess.run(
             [*POSBIAS, *map(str, arguments)],
             cwd=tmp_path,

@@ -25,6 +25,5 @@ def test_all_pass(file: str, tmp_path: Path) -> None:
     told = done.stdout + done.stderr
     assert report.exists(), told  # what ended the process behind its report ended no test
     (suite,) = ElementTree.parse(report).getroot()
-    counts = {name: int(suite.attrib[name]) for name in ("tests", "failures", "errors", "skipped")}
-    assert counts == {"tests": counts["tests"], "failures": 0, "errors": 0, "skipped": 0}, told
-    assert counts["tests"] > 0
+    assert [int(suite.attrib[name]) for name in ("failures", "errors", "skipped")] == [0, 0, 0], told
+    assert int(suite.attrib["tests"]) > 0

@@ -360,9 +360,9 @@ def _advice(quality: Mapping, bias: Mapping, measure: str) -> Finding:
     good = []
     for key in bias:
         lower, kept = difference_of(bias[key][1]), difference_of(quality[key][1]) if key in quality else None
-        if lower is None or kept is None or lower.interval is None or kept.interval is None or lower.interval.high >= 0:
+        if lower is None or kept is None or lower.interval is None or kept.interval is None:
             continue
-        if not lower.of_method:
+        if lower.interval.high >= 0 or not lower.of_method:
             continue
         if kept.interval.high >= 0:
             relative = relative_of(quality[key][1])
