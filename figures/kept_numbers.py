@@ -30,6 +30,7 @@ from positionbias.core.interval import Interval
 from positionbias.core.manifest import read_manifest
 from positionbias.papers.contamination import CONTAMINATION as PAIRED
 from positionbias.papers.position_bias import MOVED, NO_REMEDY, REMEDIES, place_of
+from positionbias.papers.position_bias.remedy_table import price_of
 from positionbias.papers.tripclick import DepthCurve, DepthPoint, Telemetry, TrainingSet
 from positionbias.report.plan_text import shown_amount
 from positionbias.results.payloads import Comparison
@@ -521,19 +522,19 @@ def remedies(name: str, *, decided: bool = True) -> list[str]:
     of = [(r, one) for r, one in found if one.noted.axis == axis and (one.difference_interval is not None or not decided)]
     by = {(r.measure, r.facts.variant): one for r, one in of}
     lines = [
-        "| remedy | nDCG@10 on original passages | less that without a remedy | size of the effect of a moved sentence | less that without a remedy |",
-        "|---|---:|---|---:|---|",
+        "| remedy | nDCG@10 on original passages | less that without a remedy | size of the effect of a moved sentence | less that without a remedy | price |",
+        "|---|---:|---|---:|---|---|",
     ]
     variants = sorted(dict.fromkeys(variant for _, variant in by), key=place_of)
     sides = [[by["nDCG@10", variant], by[MOVED, variant]] for variant in variants]
     before = " | – | ".join(decimal(one.baseline_mean, 3 - place) for place, one in enumerate(sides[0]))
-    lines.append(f"| {NO_REMEDY} | {before} | – |")
+    lines.append(f"| {NO_REMEDY} | {before} | – | |")
     for variant, both in zip(variants, sides, strict=True):
         cells = [
             f"{decimal(one.candidate_mean, 3 - place)} | {_signed(one.difference, one.difference_interval, 3 - place)}"
             for place, one in enumerate(both)
         ]
-        lines.append(f"| {variant} | {' | '.join(cells)} |")
+        lines.append(f"| {variant} | {' | '.join(cells)} | {price_of(variant)} |")
     return lines
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from positionbias.models.remedies import Remedy
 from positionbias.models.shapes import Positions
 
 __all__ = [
     "ARCHITECTURES",
     "AT_INFERENCE",
     "CALIBRATE",
+    "CONSISTENCY",
+    "CONSISTENT",
     "DOSES",
     "IN_TRAINING",
     "MOVED",
@@ -22,6 +25,7 @@ __all__ = [
     "PAPER",
     "REMEDIES",
     "TAUGHT",
+    "TEACHER",
     "VARIANTS",
     "WEIGHED",
     "place_of",
@@ -39,13 +43,16 @@ REMEDIES = "remedies"  # the axis of comparisons of a remedy with none
 MOVED = "moved sentence, end − front"  # the measure of bias, in deviations of a query's candidates' scores
 NO_REMEDY = "no remedy"
 WEIGHED = "weighed by place"
+CONSISTENT = "consistent under rotation"
 TAUGHT = "taught by rotations"
+CONSISTENCY = (0.1, 0.3, 1.0)  # the weights of consistency, of which validation chooses [decision]
+TEACHER = Remedy("rotate", 4)  # with which the scores of the model without a remedy teach
 IN_TRAINING = (  # remedies in data, loss and model
     "rotated once",
     "rotated at reading",
     "shuffled at reading",
     WEIGHED,
-    "consistent under rotation",
+    CONSISTENT,
     TAUGHT,
     "random offsets",
     "no positions",

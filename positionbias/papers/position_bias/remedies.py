@@ -30,11 +30,14 @@ from positionbias.models.shapes import Positions, TKConfig
 from positionbias.papers.position_bias import (
     AT_INFERENCE,
     CALIBRATE,
+    CONSISTENCY,
+    CONSISTENT,
     IN_TRAINING,
     MOVED,
     NO_REMEDY,
     REMEDIES,
     TAUGHT,
+    TEACHER,
     WEIGHED,
     place_of,
 )
@@ -63,11 +66,7 @@ from positionbias.training.plan import TrainPlan
 
 __all__ = ["run_remedies"]
 
-CONSISTENCY = (0.1, 0.3, 1.0)  # of --consistency, of which validation chooses [decision]
-TEACHER = Remedy("rotate", 4)
 OFFSET = 200  # of --offset-positions, about the longest passages that these models read [decision]
-
-
 CALIBRATIONS = [  # of which validation chooses; the published one has 0.5, 128 and 0.5 [decision]
     Calibration(strength, basket, layers) for strength in (0.5, 1.0) for basket in (16, 128) for layers in (0.5, 1.0)
 ]
@@ -163,7 +162,7 @@ def _notes(settings: RemedySettings) -> list[str]:
     weights = ", ".join(f"{weight:g}" for weight in CONSISTENCY)
     notes = {
         "rotated once": f"A model “rotated once” is trained on {draw}.",
-        "consistent under rotation": f"For each training, the weight of consistency is the best of {weights} {best}.",
+        CONSISTENT: f"For each training, the weight of consistency is the best of {weights} {best}.",
         CALIBRATE: f"For each training, the strength, basket and layers of {CALIBRATE} are the best of {len(CALIBRATIONS)} settings {best}.",
         WEIGHED: f"Weights of places are at most {PlaceWeights().most:g}, which was not tuned.",
         "random offsets": f"Offsets are at most {OFFSET}, which was not tuned.",

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import decimal
 from positionbias.models.remedies import read_remedy
-from positionbias.papers.position_bias import AT_INFERENCE, CALIBRATE, MOVED, NO_REMEDY, REMEDIES, place_of
+from positionbias.papers.position_bias import (
+    AT_INFERENCE,
+    CALIBRATE,
+    CONSISTENCY,
+    CONSISTENT,
+    MOVED,
+    NO_REMEDY,
+    REMEDIES,
+    TAUGHT,
+    TEACHER,
+    place_of,
+)
 from positionbias.papers.position_bias.findings import difference_of, together
 from positionbias.papers.position_bias.trainings import TrainingRow, row_notes, training_rows
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
@@ -22,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["remedied", "remedy_caption", "remedy_figure", "remedy_table", "shows_remedies"]
+__all__ = ["price_of", "remedied", "remedy_caption", "remedy_figure", "remedy_table", "shows_remedies"]
 
 
 def remedied(results: Sequence[Result]) -> dict[str, str]:
@@ -46,10 +57,25 @@ def _measure(results: Sequence[Result]) -> str:
     return next(iter(remedied(results).values()))
 
 
-def _times_read(variant: str) -> int:
-    """Return how often a passage is read at inference, its parts together as once."""
+def price_of(variant: str) -> str:
+    """Return what a remedy costs beside a training, and readings, without it.
+
+    >>> price_of("rotated once"), price_of("rotate:4 at inference"), price_of("segments:3 at inference")
+    ('none', 'reads 4 times', 'reads once, in parts')
+    """
     name = variant.removesuffix(AT_INFERENCE)
-    return 1 if name in (variant, CALIBRATE) else read_remedy(name).times
+    if name == variant:
+        return _PRICES.get(variant, "none")
+    if name == CALIBRATE:
+        return "reads once, slower"
+    times = read_remedy(name).times
+    return f"reads {times} times" if times > 1 else "reads once, in parts"
+
+
+_PRICES = {
+    CONSISTENT: f"trains {len(CONSISTENCY)} times, reading twice",
+    TAUGHT: f"trains twice; the teacher reads {TEACHER.times} times",
+}
 
 
 def remedy_table(results: Sequence[Result]) -> Table:
@@ -78,7 +104,7 @@ def remedy_table(results: Sequence[Result]) -> Table:
                     decimal_cell(change.value if change else None, change.interval if change else None)
                     for change in against[1:]
                 ),
-                count_cell(_times_read(row.facts.variant)),
+                text_cell("" if row.facts.variant == NO_REMEDY else price_of(row.facts.variant)),
                 count_cell(len(row.repeats)),
             ]
         )
@@ -90,12 +116,12 @@ def remedy_table(results: Sequence[Result]) -> Table:
         Column("Change by rotation"),
         Column("mean", MOVED),
         Column(f"size against {NO_REMEDY}", MOVED),
-        Column("Times read"),
+        Column("Price", numeric=False),
         Column("Repeats", wide=True),
     ]
     notes = (
         "Change by rotation = (rotated − original) / original test. Moved sentence: the answering sentence at the end less at the front, in "
-        "deviations of a query's candidates' scores; below 0: the front is preferred. Times read: of a passage at inference.",
+        "deviations of a query's candidates' scores; below 0: the front is preferred. Price: beside one training that reads each passage once, and beside reading it once at inference.",
         "Judge a remedy by rotation (rotate:K, rotated, consistent) by the moved sentence, one by shuffling or moving sentences by rotation.",
         *row_notes(rows, lettered=False),
     )

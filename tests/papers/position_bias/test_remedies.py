@@ -357,7 +357,7 @@ def test_table_and_figure() -> None:
     results = made(spread(0.7, 2), spread(0.5, 3))
     table = remedy_table(results)
     assert [[cell.text for cell in row][1] for row in table.rows] == [NO_REMEDY, "rotate:4 at inference"]
-    assert [row[7].text for row in table.rows] == ["1", "4"]
+    assert [row[7].text for row in table.rows] == ["", "reads 4 times"]
     assert shows_remedies(results)
     figure = remedy_figure(results)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [NO_REMEDY, "rotate:4 at inference"]
