@@ -4,7 +4,7 @@
     x ≈ a · u + l    l and a of a row: its least value, and a 255th of its range; u within 0 … 255
     x Wᵀ + b ≈ a · v · (u Vᵀ) + l · v · ΣV + b
 
-oneDNN adds up u Vᵀ exactly, so a row's result depends on no other row, and on no number of threads. Blocks of rows stay in the cache.
+oneDNN adds up u Vᵀ exactly, so a row's result depends on no other row, and on no number of threads.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-__all__ = ["ROWS", "Int8Product", "int8_product", "multiplies_int8"]
+__all__ = ["Int8Product", "int8_product", "multiplies_int8"]
 
-ROWS = 256  # a block, which stays in the cache
 _TINY = 1e-30  # a row of equal values has some range
 
 
@@ -36,19 +35,15 @@ class Int8Product:
 
     def __call__(self, rows: Tensor) -> Tensor:
         """Compute ``(n, i)`` → ``(n, o)``, both float32."""
-        out = rows.new_empty(len(rows), len(self.bias))
-        for some, found in zip(rows.split(ROWS), out.split(ROWS), strict=True):
-            if not len(some):
-                break
-            least = some.amin(dim=1, keepdim=True)
-            step = (some.amax(dim=1, keepdim=True) - least).div_(255).clamp_min_(_TINY)
-            whole = (some - least).div_(step).round_().to(torch.uint8)
-            product = torch.ops.onednn.qlinear_pointwise(
-                whole, 1.0, 0, self.levels, self.scale, self.zeros, None, 1.0, 0, torch.float32, "none", [], ""
-            )
-            torch.mul(least, self.sums, out=found)
-            found.add_(self.bias).add_(product.mul_(step))
-        return out
+        if not len(rows):
+            return rows.new_empty(0, len(self.bias))
+        least = rows.amin(dim=1, keepdim=True)
+        step = rows.amax(dim=1, keepdim=True).sub_(least).div_(255).clamp_min_(_TINY)
+        whole = rows.sub(least).div_(step).round_().to(torch.uint8)
+        product = torch.ops.onednn.qlinear_pointwise(
+            whole, 1.0, 0, self.levels, self.scale, self.zeros, None, 1.0, 0, torch.float32, "none", [], ""
+        )
+        return torch.addcmul(self.bias, least, self.sums).addcmul_(product, step)
 
     def gelu(self, rows: Tensor) -> Tensor:
         """Compute GELU of the product, ``(n, i)`` → ``(n, o)``."""

@@ -18,7 +18,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.core.errors import InputError
-from positionbias.models.int8 import ROWS, Int8Product, int8_product
+from positionbias.core.memory import keep_freed_memory
+from positionbias.models.int8 import Int8Product, int8_product
 from positionbias.models.linear import Product, product
 from positionbias.models.packed_attention import attend_packed
 from positionbias.models.streams import in_streams
@@ -46,9 +47,13 @@ class PackedBatch:
         return len(self.offsets) - 1
 
     def parts(self, tokens: int) -> list[PackedBatch]:
-        """Cut a batch of texts into parts of whole texts, of about so many tokens each."""
+        """Cut a batch of texts into parts of whole texts, of about so many tokens each.
+
+        There are four, or a multiple of it, where that leaves them half as many tokens at least, else two or one: so threads end together.
+        """
         offsets = self.offsets.tolist()
-        count = min(len(self), max(1, round(offsets[-1] / tokens)))
+        whole = offsets[-1] / tokens
+        count = 4 * max(1, round(whole / 4)) if whole >= 2 else 2 if whole >= 0.5 else 1
         ends = [bisect_left(offsets, offsets[-1] * part / count) for part in range(count + 1)]
         return [self._part(first, last) for first, last in pairwise(ends) if first < last]
 
@@ -126,35 +131,32 @@ class _Norm:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """One layer; ``pair`` computes key and value. Norms and residual sums have the precision of the states."""
+    """One layer. ``seen`` computes query, key and value; in the last layer, which can be computed for [CLS] alone, key and value, and
+    ``asked`` the query. Norms and residual sums have the precision of the states."""
 
     heads: int
-    query: Product | Int8Product
-    pair: Product | Int8Product
+    asked: Product | Int8Product | None
+    seen: Product | Int8Product
     output: Product | Int8Product
     norm: _Norm
     expand: Product | Int8Product
     activation: Callable[[Tensor], Tensor]
     contract: Product | Int8Product
     norm_output: _Norm
-    block: int | None  # rows that go through all but attention at once; None: all of them
 
     def __call__(self, states: Tensor, batch: PackedBatch, *, cls_only: bool = False) -> Tensor:
         """Compute ``(tokens, dim)`` → ``(tokens, dim)``; with ``cls_only`` → ``(n, dim)``, of the first tokens."""
-        dtype, size = self.query.dtype, states.shape[1] // self.heads
-        narrow = states.to(dtype)
-        own = states[batch.offsets[:-1].long()] if cls_only else states  # the rows that are asked for
-        query = self.query(own.to(dtype) if cls_only else narrow).view(len(own), self.heads, size)
-        pair = self.pair(narrow).view(len(states), 2, self.heads, size)
-        mixed = attend_packed(query, pair[:, 0], pair[:, 1], batch.offsets, batch.longest).flatten(1)
-        if self.block is None or len(own) <= self.block:
-            return self._after(mixed, own)
-        return torch.cat([self._after(*part) for part in zip(mixed.split(self.block), own.split(self.block), strict=True)])
-
-    def _after(self, mixed: Tensor, own: Tensor) -> Tensor:
-        """Compute what follows attention, row by row."""
+        narrow = states.to(self.seen.dtype)
+        own, rows = states, narrow  # the rows that are asked for
+        if cls_only:
+            first = batch.offsets[:-1].long()
+            own, rows = states[first], narrow[first]
+        shape = (2 if self.asked else 3, self.heads, states.shape[1] // self.heads)
+        *query, key, value = self.seen(narrow).view(len(states), *shape).unbind(1)
+        query = query[0] if self.asked is None else self.asked(rows).view(len(rows), *key.shape[1:])
+        mixed = attend_packed(query, key, value, batch.offsets, batch.longest).flatten(1)
         states = self.norm(self.output.plus(mixed, own))
-        narrow = states.to(self.query.dtype)
+        narrow = states.to(self.seen.dtype)
         inner = self.expand.gelu(narrow) if self.activation is F.gelu else self.activation(self.expand(narrow))
         return self.norm_output(self.contract.plus(inner, states))
 
@@ -182,7 +184,8 @@ class PackedEncoder:
         project = getattr(backbone, "embeddings_project", None)  # ELECTRA's embeddings are narrower than its layers
         self._project = None if project is None else _product([project], dtype)
         heads = backbone.config.num_attention_heads
-        self._layers = [_layer(layer, names, heads, dtype, self.dtype) for layer in backbone.get_submodule(names.stack)]
+        *inner, last = backbone.get_submodule(names.stack)
+        self._layers = [_layer(layer, names, heads, dtype, self.dtype, last=layer is last) for layer in (*inner, last)]
 
     def pack(self, inputs: dict[str, Tensor]) -> tuple[PackedBatch, Tensor | None]:
         """Pack padded inputs ``(n, length)``; also return their mask ``(n, length)``, None without padding.
@@ -261,19 +264,19 @@ def _product(layers: Sequence[nn.Linear], dtype: torch.dtype) -> Product | Int8P
     return int8_product(layers) if dtype == torch.int8 else product(layers, dtype)
 
 
-def _layer(layer: Any, names: _Names, heads: int, dtype: torch.dtype, between: torch.dtype) -> _Layer:
+def _layer(layer: Any, names: _Names, heads: int, dtype: torch.dtype, between: torch.dtype, *, last: bool) -> _Layer:
     part = layer.get_submodule
+    query, pair = part(names.query), [part(names.key), part(names.value)]
     return _Layer(
         heads,
-        query=_product([part(names.query)], dtype),
-        pair=_product([part(names.key), part(names.value)], dtype),
+        asked=_product([query], dtype) if last else None,
+        seen=_product(pair if last else [query, *pair], dtype),
         output=_product([part(names.output)], dtype),
         norm=_Norm.of(part(names.norm), between),
         expand=_product([part(names.expand)], dtype),
         activation=_plain(part(names.activation)),
         contract=_product([part(names.contract)], dtype),
         norm_output=_Norm.of(part(names.norm_output), between),
-        block=ROWS if dtype == torch.int8 else None,
     )
 
 
@@ -294,4 +297,8 @@ def _packs(backbone: nn.Module) -> bool:
 
 def packed_encoder(backbone: Any, dtype: torch.dtype) -> PackedEncoder | None:
     """Return an encoder for packed texts, whose products have a copy of the weights in ``dtype``; None for other architectures."""
-    return PackedEncoder(backbone, _ARCHITECTURES[type(backbone).__name__], dtype) if _packs(backbone) else None
+    if not _packs(backbone):
+        return None
+    if backbone.device.type == "cpu":
+        keep_freed_memory()
+    return PackedEncoder(backbone, _ARCHITECTURES[type(backbone).__name__], dtype)

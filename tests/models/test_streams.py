@@ -67,13 +67,13 @@ def test_a_fork_has_streams_of_its_own() -> None:
 
 
 def test_parts_are_whole_texts() -> None:
-    parts = batch_of([3, 3, 1, 5]).parts(6)  # 12 tokens: two parts, the first up to the sixth
+    parts = batch_of([3, 3, 1, 5]).parts(12)  # two parts, the first up to the sixth token
     assert [part.offsets.tolist() for part in parts] == [[0, 3, 6], [0, 1, 6]]
     assert [part.longest for part in parts] == [3, 5]
     assert parts[1].positions.tolist() == [0, 0, 1, 2, 3, 4]
     assert parts[1].numbers.tolist() == [11, 12, 13, 14, 15, 16]
     assert [len(part) for part in batch_of([9, 1]).parts(2)] == [1, 1]
-    assert len(batch_of([9, 1]).parts(100)) == 1
+    assert [len(batch_of([1] * 40).parts(tokens)) for tokens in (100, 80, 21, 20, 10, 6, 5)] == [1, 2, 2, 4, 4, 8, 8]
 
 
 def test_states_are_the_same_bytes_for_any_number_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
