@@ -516,10 +516,10 @@ def plans() -> list[str]:
     return lines
 
 
-def remedies(name: str, *, decided: bool = True) -> list[str]:
-    """What each remedy does to quality and to bias in a study, over trainings and queries; not ``decided``: also of two trainings, without intervals."""
+def remedies(name: str) -> list[str]:
+    """What each remedy does to quality and to bias in a study, over trainings and queries, where intervals speak of it."""
     axis, found = over_axis(REMEDIES), of_type(results(name), Comparison)
-    of = [(r, one) for r, one in found if one.noted.axis == axis and (one.difference_interval is not None or not decided)]
+    of = [(r, one) for r, one in found if one.noted.axis == axis and one.difference_interval is not None]
     by = {(r.measure, r.facts.variant): one for r, one in of}
     lines = [
         "| remedy | nDCG@10 on original passages | less that without a remedy | size of the effect of a moved sentence | less that without a remedy | price |",
@@ -552,7 +552,7 @@ TABLES: Mapping[str, Callable[[], list[str]]] = {
     "pool_kinds": pool_kinds,
     "pools": pools,
     "positions": positions,
-    "remedies_placed": partial(remedies, "remedies-placed", decided=False),
+    "remedies_placed": partial(remedies, "remedies-placed"),
     "remedies_planted": partial(remedies, "remedies-planted"),
     **BENCHMARK_TABLES,
 }
