@@ -152,8 +152,9 @@ class _Layer:
             first = batch.offsets[:-1].long()
             own, rows = states[first], narrow[first]
         shape = (2 if self.asked else 3, self.heads, states.shape[1] // self.heads)
-        *query, key, value = self.seen(narrow).view(len(states), *shape).unbind(1)
-        query = query[0] if self.asked is None else self.asked(rows).view(len(rows), *key.shape[1:])
+        seen = self.seen(narrow).view(len(states), *shape).unbind(1)
+        key, value = seen[-2:]
+        query = seen[0] if self.asked is None else self.asked(rows).view(len(rows), *shape[1:])
         mixed = attend_packed(query, key, value, batch.offsets, batch.longest).flatten(1)
         states = self.norm(self.output.plus(mixed, own))
         narrow = states.to(self.seen.dtype)

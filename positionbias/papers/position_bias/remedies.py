@@ -11,17 +11,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self
 
 from positionbias.core.collection import Collection
 from positionbias.core.formatting import percent
 from positionbias.core.progress import remark
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.evaluation.trainings import Values
-from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.over_trainings import BASELINE_FACTS, Find, over_trainings, query_values
 from positionbias.experiments.systems import Subject, system_name
 from positionbias.experiments.workspace import Workspace
@@ -73,19 +71,19 @@ CALIBRATIONS = [  # of which validation chooses; the published one has 0.5, 128 
 _Change = Callable[[TrainPlan], TrainPlan]
 
 
+def _one(change: _Change) -> Mapping[str, _Change]:
+    """Return the changes of a remedy with one setting."""
+    return {"": change}
+
+
 @dataclass(frozen=True, slots=True)
 class _Trained:
     """A remedy in training: the change of the plan by setting, of which validation chooses if there are several; whether the passages are rotated once;
     with what the scores of the model without a remedy teach."""
 
-    changes: Mapping[str, _Change]
+    changes: Mapping[str, _Change] = field(default_factory=lambda: _one(lambda plan: plan))
     rotated: bool = False
     taught_with: Remedy | None = None
-
-    @classmethod
-    def by(cls, change: _Change = lambda plan: plan, **more: Any) -> Self:
-        """Return a remedy with one setting."""
-        return cls({"": change}, **more)
 
 
 def _positions(name: Positions) -> _Change:
@@ -108,15 +106,15 @@ _TRAINED: Mapping[str, _Trained] = dict(
     zip(
         IN_TRAINING,
         (
-            _Trained.by(rotated=True),
-            _Trained.by(lambda plan: replace(plan, rotate=Rotation(seed=_seed(plan)))),
-            _Trained.by(lambda plan: replace(plan, shuffle=SentenceShuffle(seed=_seed(plan)))),
-            _Trained.by(lambda plan: replace(plan, weigh_places=PlaceWeights())),
+            _Trained(rotated=True),
+            _Trained(_one(lambda plan: replace(plan, rotate=Rotation(seed=_seed(plan))))),
+            _Trained(_one(lambda plan: replace(plan, shuffle=SentenceShuffle(seed=_seed(plan))))),
+            _Trained(_one(lambda plan: replace(plan, weigh_places=PlaceWeights()))),
             _Trained({f"{weight:g}": _consistent(weight) for weight in CONSISTENCY}),
-            _Trained.by(taught_with=TEACHER),
-            _Trained.by(lambda plan: replace(plan, training=replace(plan.training, offset_positions=OFFSET))),
-            _Trained.by(_positions("none")),
-            _Trained.by(_positions("relative")),
+            _Trained(taught_with=TEACHER),
+            _Trained(_one(lambda plan: replace(plan, training=replace(plan.training, offset_positions=OFFSET)))),
+            _Trained(_one(_positions("none"))),
+            _Trained(_one(_positions("relative"))),
         ),
         strict=True,
     )
@@ -176,22 +174,24 @@ def _wanted(passages: Passages, once: Path, runs: Mapping[str, Path], settings: 
     for seed in settings.seeds:
         for model in settings.models:
             plan = model.plan(runs[TRAIN], runs[settings.validation], seed=seed, validation_split=settings.validation)
-            facts = Facts(model=model.kind, training="original", seed=seed, pretrained=model.pretrained)
-            none = Wanted(replace(facts, variant=NO_REMEDY), _name(model, NO_REMEDY, seed), passages.original, plan)
-            trained = []
-            for name in settings.in_training(model):
-                of = _TRAINED[name]
-                text = once if of.rotated else passages.original
-                one = none._replace(facts=replace(facts, variant=name), name=_name(model, name, seed), collection=text)
-                one = one._replace(taught_with=of.taught_with, choose_on=once)
-                settled = [
-                    (s, one._replace(name=_name(model, f"{name} {s}".strip(), seed), plan=change(plan)))
-                    for s, change in of.changes.items()
-                ]
-                trained.append(one._replace(choices=tuple(settled)) if len(settled) > 1 else settled[0][1])
+            facts = Facts(model=model.kind, training="original", seed=seed, pretrained=model.pretrained, variant=NO_REMEDY)
+            none = Wanted(facts, _name(facts), passages.original, plan)
+            trained = [_trained(none, name, once) for name in settings.in_training(model)]
             given = [_given(none, one, once) for one in settings.at_inference(model)]
             yield none._replace(then=(*given, *(one for one in trained if one.taught_with)))
             yield from (one for one in trained if not one.taught_with)
+
+
+def _trained(none: Wanted, remedy: str, once: Path) -> Wanted:
+    """Return the model without a remedy, trained with one instead."""
+    of, facts = _TRAINED[remedy], replace(none.facts, variant=remedy)
+    one = none._replace(facts=facts, name=_name(facts), taught_with=of.taught_with, choose_on=once)
+    if of.rotated:
+        one = one._replace(collection=once)
+    settled = [
+        (setting, one._replace(name=_name(facts, setting), plan=change(none.plan))) for setting, change in of.changes.items()
+    ]
+    return one._replace(choices=tuple(settled)) if len(settled) > 1 else settled[0][1]
 
 
 def _given(none: Wanted, remedy: AnyRemedy | None, once: Path) -> Wanted:
@@ -203,8 +203,9 @@ def _given(none: Wanted, remedy: AnyRemedy | None, once: Path) -> Wanted:
     return none._replace(facts=facts, name=f"{none.name}-{CALIBRATE}", choices=choices, choose_on=once)
 
 
-def _name(model: ModelSettings, remedy: str, seed: int) -> str:
-    return f"{model.kind}-{remedy.replace(' ', '-')}-seed-{seed}"
+def _name(facts: Facts, setting: str = "") -> str:
+    remedy = f"{facts.variant} {setting}".strip().replace(" ", "-")
+    return f"{facts.model}-{remedy}-seed-{facts.seed}"
 
 
 def measure_remedies(measured: Measured, settings: RemedySettings) -> list[Result]:
