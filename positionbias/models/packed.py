@@ -6,6 +6,7 @@ model up to the rounding of the precision: float32 to 1e-5; in int8 all but prod
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -49,11 +50,11 @@ class PackedBatch:
     def parts(self, tokens: int) -> list[PackedBatch]:
         """Cut a batch of texts into parts of whole texts, of about so many tokens each.
 
-        There are four, or a multiple of it, where that leaves them half as many tokens at least, else two or one: so threads end together.
+        There are a multiple of four, which have half as many tokens at least, else two or one: so threads end together.
         """
         offsets = self.offsets.tolist()
         whole = offsets[-1] / tokens
-        count = 4 * max(1, round(whole / 4)) if whole >= 2 else 2 if whole >= 0.5 else 1
+        count = 4 * math.ceil(whole / 4) if whole >= 2 else 2 if whole >= 0.5 else 1
         ends = [bisect_left(offsets, offsets[-1] * part / count) for part in range(count + 1)]
         return [self._part(first, last) for first, last in pairwise(ends) if first < last]
 

@@ -56,11 +56,11 @@ def _pairs(results: Sequence[Result], model: str, measure: str, values: Find, cl
 
 
 def _repeats(results: Sequence[Result], model: str, measure: str, values: Find) -> dict[str, _Repeats]:
-    """Return each remedy's values by training, on original passages."""
+    """Return each remedy's values by finished training, on original passages."""
     found: dict[str, dict[Repeat, Values]] = {}
     for result in results:
         facts = result.facts
-        of_remedy = facts.model == model and facts.test == "original" and facts.variant
+        of_remedy = facts.model == model and facts.test == "original" and facts.variant and not facts.unfinished
         if of_remedy and isinstance(result.payload, PerQuery) and result.measure == measure:
             found.setdefault(facts.variant, {})[facts.seed, None] = values(measure, facts)
     return dict(found)

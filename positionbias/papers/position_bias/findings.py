@@ -32,6 +32,7 @@ __all__ = [
     "difference_of",
     "findings",
     "idle_trainings",
+    "that_re_rank",
     "relative_of",
     "amount_of",
     "better_of",
@@ -273,6 +274,13 @@ def re_ranks(result: Result, idle: Sequence[_Idle]) -> bool:
     resting = {item.system for item in idle if item.seed == facts.seed and item.rotation in (None, facts.rotation)}
     systems = set(result.payload.noted.systems)
     return result.payload.noted.axis == "baseline" or not systems & resting
+
+
+def that_re_rank(results: Sequence[Result]) -> list[Result]:
+    """Return the results without any of a training that keeps BM25's order: neither its values nor comparisons with it."""
+    idle = idle_of(results)
+    own = {(item.system, item.seed) for item in idle}
+    return [result for result in results if re_ranks(result, idle) and (result.system, result.facts.seed) not in own]
 
 
 def _idleness(idle: Sequence[_Idle], results: Sequence[Result]) -> list[Finding]:

@@ -40,7 +40,14 @@ from positionbias.papers.position_bias import (
     place_of,
 )
 from positionbias.papers.position_bias.dominance import dominated
-from positionbias.papers.position_bias.findings import baselines, difference_of, idle_trainings, relative_of, together
+from positionbias.papers.position_bias.findings import (
+    baselines,
+    difference_of,
+    idle_trainings,
+    relative_of,
+    that_re_rank,
+    together,
+)
 from positionbias.papers.position_bias.measured import Measured, found_first, measure_models
 from positionbias.papers.position_bias.settings import TRAIN, RemedySettings
 from positionbias.papers.position_bias.study import (
@@ -351,7 +358,8 @@ def remedy_findings(
             (True, False): "less bias and more quality",
         }.get((sides[0], sides[1]), "no remedy here: the bias does not fall")
         sentences.append(Finding(f"{text}: {meaning}.", None if sides[1] is None else not sides[1]))
-    worse = dominated(spoken, measure, compared_values(spoken), clusters)
+    of_methods = that_re_rank(results)
+    worse = dominated(of_methods, measure, compared_values(of_methods), clusters)
     return [*idle, *sentences, *worse, _advice(found[measure], found[MOVED], measure), *baselines(results, measure)]
 
 

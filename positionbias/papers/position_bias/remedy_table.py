@@ -19,7 +19,7 @@ from positionbias.papers.position_bias import (
     TEACHER,
     place_of,
 )
-from positionbias.papers.position_bias.findings import difference_of, together
+from positionbias.papers.position_bias.findings import difference_of, that_re_rank, together
 from positionbias.papers.position_bias.trainings import TrainingRow, row_notes, training_rows
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.drawing import MARKERS, colour_of, legend_above, new_figure, required
@@ -46,10 +46,16 @@ def remedied(results: Sequence[Result]) -> dict[str, str]:
 
 
 def _rows(results: Sequence[Result]) -> list[TrainingRow]:
-    """Return the rows of models with and without remedies, those without first."""
+    """Return the rows of models with and without remedies, those without first: of trainings that re-rank, where a row has one, as in comparisons."""
     variants = {NO_REMEDY, *remedied(results)}
-    rows = training_rows(results, lambda row: row.facts.variant in variants) if len(variants) > 1 else []
-    models = distinct(model_name(row.facts) for row in rows)
+    if len(variants) == 1:
+        return []
+    every, re_ranking = (
+        training_rows(of, lambda row: row.facts.variant in variants) for of in (results, that_re_rank(results))
+    )
+    better = {row.facts: row for row in re_ranking}
+    models = distinct(model_name(row.facts) for row in every)
+    rows = [better.get(row.facts, row) for row in every]
     return sorted(rows, key=lambda row: (models.index(model_name(row.facts)), place_of(row.facts.variant)))
 
 
@@ -130,7 +136,12 @@ def remedy_table(results: Sequence[Result]) -> Table:
 
 def shows_remedies(results: Sequence[Result]) -> bool:
     """Return True if ``remedy_figure`` has a point besides that without a remedy."""
-    return sum(row.mean(MOVED, "original")[0] is not None for row in _rows(results)) > 1
+    return len(_points(results)) > 1
+
+
+def _points(results: Sequence[Result]) -> list[TrainingRow]:
+    """Return the rows with both figures."""
+    return [row for row in _rows(results) if row.mean(MOVED, "original")[0] is not None]
 
 
 def remedy_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
@@ -139,7 +150,7 @@ def remedy_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     Raises:
         InputError: no remedy with both figures.
     """
-    rows = required([row for row in _rows(results) if row.mean(MOVED, "original")[0] is not None], "effects of moved sentences")
+    rows = required(_points(results), "effects of moved sentences")
     measure, models = _measure(results), distinct(model_name(row.facts) for row in rows)
     variants = distinct(row.facts.variant for row in rows)
     with styled():
@@ -176,7 +187,7 @@ def remedy_caption(results: Sequence[Result]) -> str:
     measure = _measure(results)
     points = "; ".join(
         f"{model_name(row.facts)}, {row.facts.variant}: {decimal(row.mean(MOVED, 'original')[0])} and {decimal(row.mean(measure, 'original')[0])}"
-        for row in _rows(results)
+        for row in _points(results)
     )
     return (
         f"Effect of moving the answering sentence from the front to the end (0: none), and {measure} on original passages, by remedy, with 95 % intervals where "
