@@ -77,7 +77,7 @@ def _sentence(model: str, pairs: Sequence[_Pair]) -> Finding:
         if quality and bias and signs[0] == signs[1]:
             loser, winner = (pair.first, pair.second) if signs[0] else (pair.second, pair.first)
             worse.setdefault(loser, []).append(winner)
-    over = f"{len(tests)} comparisons of {model}, corrected together"
+    over = f"{len(known)} comparisons of {model}, corrected together"
     if not known:
         return Finding(
             f"{model}: whether a remedy is dominated by another, these data do not decide: two trainings have no intervals.",
