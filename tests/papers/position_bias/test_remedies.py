@@ -11,6 +11,7 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.evaluation.significance import compare
@@ -34,7 +35,7 @@ from positionbias.papers.position_bias.study import best_of
 from positionbias.papers.position_bias.tiles import position_tiles
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
-from positionbias.results.payloads import Finding, PerQuery
+from positionbias.results.payloads import Finding, PerQuery, TrainingCurve
 from positionbias.results.result import Facts, Result, load_results
 from positionbias.results.select import of_type
 from positionbias.training.config import TrainConfig
@@ -317,6 +318,29 @@ def test_dominated_is_what_is_worse_in_both() -> None:
     found = worse(of_many({NO_REMEDY: (0.8, -2.0), "rotated once": (0.7, 0.5)}))
     assert found.holds is None
     assert "no remedy is shown to be dominated" in found.text
+
+
+def test_unfinished_trainings_dominate_nothing() -> None:
+    results = of_many({NO_REMEDY: (0.8, -2.0), "rotated once": (0.9, 0.5)})
+    results = [replace(one, facts=replace(one.facts, unfinished=one.facts.seed == 3)) for one in results]
+    assert "do not decide" in worse(results).text
+
+
+def idle(variant: str, seed: int) -> Result:
+    """A training that keeps the first stage's order."""
+    curve = TrainingCurve([200], {}, ending=Ending(Finish.FINISHED, 0.8, 1, 0.8))
+    return replace(of_system(variant, MOVED, [0.0], seed), measure="x", payload=curve)
+
+
+def test_a_training_that_keeps_the_order_is_no_remedy() -> None:
+    results = of_many({NO_REMEDY: (0.8, -2.0), "rotated once": (0.9, 0.5)})
+    results += [one for measure in ("nDCG@10", MOVED) for one in compared_with_none(results, measure, {}, 1)]
+    found = [one.text for one in remedy_findings([*results, idle("rotated once", 3)], "nDCG@10")]
+    assert any("whether a remedy is dominated by another, these data do not decide" in text for text in found)
+    assert [row[-1].text for row in remedy_table(results).rows] == ["3", "3"]
+    assert [row[-1].text for row in remedy_table([*results, idle("rotated once", 3)]).rows] == ["3", "2"]
+    every = [*results, *(idle("rotated once", seed) for seed in (1, 2, 3))]
+    assert [row[-1].text for row in remedy_table(every).rows] == ["3", "3"]
 
 
 def test_two_trainings_decide_no_dominance() -> None:
