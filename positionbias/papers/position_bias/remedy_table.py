@@ -94,7 +94,8 @@ def remedy_table(results: Sequence[Result]) -> Table:
     }
     for row in rows:
         key = (row.facts.model, row.facts.variant)
-        against = [difference_of(compared[of][key][1]) if key in compared[of] else None for of in (measure, MOVED)]
+        known = [of for of in (measure, MOVED) if key in compared[of] and not row.facts.unfinished]
+        against = [difference_of(compared[of][key][1]) if of in known else None for of in (measure, MOVED)]
         cells.append(
             [
                 text_cell(model_name(row.facts)),

@@ -387,6 +387,18 @@ def test_table_and_figure() -> None:
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [NO_REMEDY, "rotate:4 at inference"]
 
 
+def test_an_unfinished_training_has_no_difference_of_finished_ones() -> None:
+    results = of_many({NO_REMEDY: (0.8, -2.0), "rotated once": (0.9, 0.5)})
+    results += [one for measure in ("nDCG@10", MOVED) for one in compared_with_none(results, measure, {}, 1)]
+    results += over_seeds(results, {}, 1)
+    apart = [
+        replace(one, facts=replace(one.facts, unfinished=True, seed=4)) for one in of_many({"rotated once": (0.9, 0.5)}, (1,))
+    ]
+    rows = [[cell.text for cell in row] for row in remedy_table([*results, *apart]).rows]
+    assert [(row[0], row[3]) for row in rows] == [("TK", "–"), ("TK", rows[1][3]), ("TK, not finished", "–")]
+    assert rows[1][3] != "–"
+
+
 def test_the_legend_names_the_points_of_all_panels() -> None:
     results = made(spread(0.7, 2), spread(0.5, 3))
     other = [replace(one, facts=replace(one.facts, model="knrm")) for one in of_many({NO_REMEDY: (0.8, -1.0)}, (1,))]
