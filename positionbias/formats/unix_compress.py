@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import IO, cast
+from typing import IO, TypeVar, cast
 
 from positionbias.core.budgets import check_ratio
 from positionbias.core.errors import InputError, bad_input
 
-__all__ = ["MAGIC", "open_lzw"]
+__all__ = ["MAGIC", "open_lzw", "with_own_stack"]
 
+T = TypeVar("T")
 MAGIC = b"\x1f\x9d"
 _IN_MEMORY = 64 << 20
 
@@ -43,6 +46,16 @@ class _Unpacked:
         return self.plain.write(data)
 
 
+def with_own_stack(work: Callable[[], T]) -> T:
+    """Do ``work`` in a thread of its own.
+
+    ncompress puts its tables on the stack, 0.7 MB. A Java machine in this process, as of Lucene, leaves the main thread's stack about 1 MB, and
+    what goes beyond ends the process.
+    """
+    with ThreadPoolExecutor(1, "own stack") as thread:
+        return thread.submit(work).result()
+
+
 def open_lzw(stream: IO[bytes], source: str) -> IO[bytes]:
     """Decompress ``stream``; beyond 64 MB the content goes to a temporary file.
 
@@ -56,7 +69,7 @@ def open_lzw(stream: IO[bytes], source: str) -> IO[bytes]:
     plain = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (the caller reads and closes it)
     try:
         packed = _Counted(stream)
-        ncompress.decompress(packed, _Unpacked(plain, packed, source))
+        with_own_stack(lambda: ncompress.decompress(packed, _Unpacked(plain, packed, source)))
     except InputError:
         plain.close()
         raise

@@ -6,7 +6,6 @@ import gzip
 import random
 from pathlib import Path
 
-import ncompress
 import pytest
 
 from positionbias.core.collection import Collection
@@ -14,6 +13,7 @@ from positionbias.core.errors import PositionBiasError
 from positionbias.formats.trec_import import import_trec
 from positionbias.formats.trec_topics import read_topics
 from tests.formats.trec_disc import FBIS, FR94, FT, LATIMES, nitf, tar, wapo
+from tests.lzw import lzw
 
 SPECIAL = [
     b"<",
@@ -36,7 +36,7 @@ SPECIAL = [
 DOCS = {
     "sgml": FT + LATIMES + FR94 + FBIS,
     "sgml.gz": gzip.compress(FT + LATIMES, mtime=0),
-    "sgml.z": ncompress.compress(FT + LATIMES),
+    "sgml.z": lzw(FT + LATIMES),
     "nyt.xml": nitf("1", "Lamp", "oil", "one", "two"),
     "nyt.tgz": tar({"01/1.xml": nitf("1", "Lamp", "oil", "one"), "01/2.xml": nitf("2", "Gate", "iron")}, "gz"),
     "nested.tar": tar({"a.tar": tar({"b": FT}), "c.jl": wapo("1", "x", "y")}),
