@@ -1,4 +1,4 @@
-"""Tests on Ray, each file in a process of its own: Ray may end a process that it has been in, also after its cluster is gone."""
+"""Tests on Ray, each file in a process of its own, so that what Ray leaves in a process stays out of other tests."""
 
 from __future__ import annotations
 
