@@ -148,16 +148,13 @@ class _Layer:
     def __call__(self, states: Tensor, batch: PackedBatch, *, cls_only: bool = False) -> Tensor:
         """Compute ``(tokens, dim)`` → ``(tokens, dim)``; with ``cls_only`` → ``(n, dim)``, of the first tokens."""
         narrow = states.to(self.seen.dtype)
-        own, rows = states, narrow  # the rows that are asked for
-        if cls_only:
-            first = batch.offsets[:-1].long()
-            own, rows = states[first], narrow[first]
+        own = batch.offsets[:-1].long() if cls_only else slice(None)  # the rows that are asked for
         shape = (2 if self.asked else 3, self.heads, states.shape[1] // self.heads)
         seen = self.seen(narrow).view(len(states), *shape).unbind(1)
         key, value = seen[-2:]
-        query = seen[0] if self.asked is None else self.asked(rows).view(len(rows), *shape[1:])
+        query = seen[0] if self.asked is None else self.asked(narrow[own]).view(-1, *shape[1:])
         mixed = attend_packed(query, key, value, batch.offsets, batch.longest).flatten(1)
-        states = self.norm(self.output.plus(mixed, own))
+        states = self.norm(self.output.plus(mixed, states[own]))
         narrow = states.to(self.seen.dtype)
         inner = self.expand.gelu(narrow) if self.activation is F.gelu else self.activation(self.expand(narrow))
         return self.norm_output(self.contract.plus(inner, states))

@@ -358,7 +358,7 @@ def remedy_findings(
             (True, False): "less bias and more quality",
         }.get((sides[0], sides[1]), "no remedy here: the bias does not fall")
         sentences.append(Finding(f"{text}: {meaning}.", None if sides[1] is None else not sides[1]))
-    of_methods = that_re_rank(results)
+    of_methods = that_re_rank(spoken)
     worse = dominated(of_methods, measure, compared_values(of_methods), clusters)
     return [*idle, *sentences, *worse, _advice(found[measure], found[MOVED], measure), *baselines(results, measure)]
 

@@ -24,7 +24,7 @@ from positionbias.papers.position_bias.trainings import TrainingRow, row_notes, 
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.drawing import MARKERS, colour_of, legend_above, new_figure, required
 from positionbias.report.figure import INK, WIDE, styled
-from positionbias.report.table import Column, Table
+from positionbias.report.table import Cell, Column, Table
 from positionbias.results.payloads import Comparison
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, model_name, of_type
@@ -63,6 +63,12 @@ def _measure(results: Sequence[Result]) -> str:
     return next(iter(remedied(results).values()))
 
 
+_PRICES = {
+    CONSISTENT: f"trains {len(CONSISTENCY)} times, reading twice",
+    TAUGHT: f"trains twice; the teacher reads {TEACHER.times} times",
+}
+
+
 def price_of(variant: str) -> str:
     """Return what a remedy costs beside a training, and readings, without it.
 
@@ -78,10 +84,10 @@ def price_of(variant: str) -> str:
     return f"reads {times} times" if times > 1 else "reads once, in parts"
 
 
-_PRICES = {
-    CONSISTENT: f"trains {len(CONSISTENCY)} times, reading twice",
-    TAUGHT: f"trains twice; the teacher reads {TEACHER.times} times",
-}
+def _difference_cell(comparison: Comparison | None) -> Cell:
+    """Return a difference with its interval; a dash where there is none."""
+    change = None if comparison is None else difference_of(comparison)
+    return decimal_cell(change.value if change else None, change.interval if change else None)
 
 
 def remedy_table(results: Sequence[Result]) -> Table:
@@ -94,23 +100,16 @@ def remedy_table(results: Sequence[Result]) -> Table:
     }
     for row in rows:
         key = (row.facts.model, row.facts.variant)
-        known = [of for of in (measure, MOVED) if key in compared[of] and not row.facts.unfinished]
-        against = [difference_of(compared[of][key][1]) if of in known else None for of in (measure, MOVED)]
+        known = {of: found[key][1] for of, found in compared.items() if key in found and not row.facts.unfinished}
         cells.append(
             [
                 text_cell(model_name(row.facts)),
                 text_cell(row.facts.variant),
                 decimal_cell(*row.mean(measure, "original")),
-                *(
-                    decimal_cell(change.value if change else None, change.interval if change else None)
-                    for change in against[:1]
-                ),
+                _difference_cell(known.get(measure)),
                 percent_cell(*row.change(measure, "relative")),
                 decimal_cell(*row.mean(MOVED, "original")),
-                *(
-                    decimal_cell(change.value if change else None, change.interval if change else None)
-                    for change in against[1:]
-                ),
+                _difference_cell(known.get(MOVED)),
                 text_cell("" if row.facts.variant == NO_REMEDY else price_of(row.facts.variant)),
                 count_cell(len(row.repeats)),
             ]
