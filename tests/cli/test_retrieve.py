@@ -1,7 +1,6 @@
 """``posbias retrieve``: a run with its manifest, the index reused, one clear line where it cannot."""
 
 import json
-from importlib.util import find_spec
 
 import pytest
 
@@ -9,6 +8,7 @@ from positionbias.cli.main import main
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run
+from tests.lucene import needs_lucene
 
 
 def posbias(capsys, *arguments):
@@ -139,9 +139,7 @@ def test_without_the_extra_one_line_says_what_brings_it(small_collection, tmp_pa
     assert 'run: pip install "positionbias[lucene]"' in err
 
 
-@pytest.mark.skipif(
-    find_spec("pyserini") is None or find_spec("jnius") is None, reason='needs pip install "positionbias[lucene]"'
-)
+@needs_lucene
 def test_lucene_in_a_process_of_its_own_says_nothing_but_ours(small_collection, tmp_path, run_posbias):
     out = tmp_path / "lucene.run"
     arguments = (

@@ -9,7 +9,6 @@ import math
 import shutil
 import warnings
 from collections.abc import Iterable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import mean
 
@@ -27,11 +26,10 @@ from positionbias.firststage import lucene
 from positionbias.firststage.bm25 import PRESETS, Bm25Settings, open_index, retrieve, search
 from positionbias.firststage.java import java_class
 from positionbias.formats.squad import import_squad
+from tests.lucene import needs_lucene
 from tests.sealing import reseal
 
-pytestmark = pytest.mark.skipif(
-    find_spec("pyserini") is None or find_spec("jnius") is None, reason='needs pip install "positionbias[lucene]"'
-)
+pytestmark = needs_lucene
 
 
 def collection_of(path: Path, texts: Mapping[str, str]) -> Collection:

@@ -22,6 +22,7 @@ from positionbias.models.word_vectors import read_word_vectors
 from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import RawForm
+from tests.formats.trec_disc import lzw
 
 RATIO = r"wanted at most 200 unpacked bytes for each packed byte; found .* raise \$POSBIAS_MAX_RATIO$"
 
@@ -66,27 +67,10 @@ def test_a_header_without_end_is_not_held(kind: bytes) -> None:
     assert endless.given < 4 << 20
 
 
-def compressed_zeros(size: int) -> bytes:
-    """What Unix compress makes of ``size`` zeros: each code stands for a run longer by one; after 8 codes of a width a wider one may come.
-
-    ncompress can pack them too, but has crashed at it.
-    """
-    out, bits, held, width, codes, run = bytearray(b"\x1f\x9d\x90"), 0, 0, 9, 0, 1
-    while size > 0:
-        taken = min(run, size)
-        bits, held = bits | (0 if taken == 1 else 255 + taken) << held, held + width
-        size, run, codes = size - taken, run + 1, codes + 1
-        if run + 256 > 1 << width < 1 << 16:
-            held, codes, width = held - codes % -8 * width, 0, width + 1
-        out += (bits & (1 << held // 8 * 8) - 1).to_bytes(held // 8, "little")
-        bits, held = bits >> held // 8 * 8, held % 8
-    return bytes(out) + bytes([bits] if held else [])
-
-
 def test_lzw_keeps_to_the_ratio() -> None:
-    assert len(with_own_stack(lambda: ncompress.decompress(compressed_zeros(1 << 20)))) == 1 << 20
+    assert len(with_own_stack(lambda: ncompress.decompress(lzw(bytes(1 << 20))))) == 1 << 20
     with pytest.raises(InputError, match=f"a.tar: {RATIO}"):
-        files_of(compressed_zeros(100 << 20))
+        files_of(lzw(bytes(100 << 20)))
 
 
 def test_a_zip_and_a_line_of_word_vectors_keep_to_their_budgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

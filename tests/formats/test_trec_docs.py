@@ -20,8 +20,7 @@ from positionbias.formats.markup import collapse, escape, plain_text, resolve
 from positionbias.formats.trec_docs import Reading
 from positionbias.formats.trec_files import Bundle, Places, _document_ranges, _stream_documents, bundles
 from positionbias.formats.trec_import import import_trec
-from tests.formats.trec_disc import DISC, FBIS, FR94, FT, LATIMES, nitf, tar, wapo
-from tests.lzw import lzw
+from tests.formats.trec_disc import DISC, FBIS, FR94, FT, LATIMES, lzw, nitf, tar, wapo
 
 
 def imported(place: Path, *docs: Path, **more) -> Collection:

@@ -12,8 +12,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import PositionBiasError
 from positionbias.formats.trec_import import import_trec
 from positionbias.formats.trec_topics import read_topics
-from tests.formats.trec_disc import FBIS, FR94, FT, LATIMES, nitf, tar, wapo
-from tests.lzw import lzw
+from tests.formats.trec_disc import FBIS, FR94, FT, LATIMES, lzw, nitf, tar, wapo
 
 SPECIAL = [
     b"<",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
-
 from tests.forked import forked
-from tests.lzw import lzw
+from tests.formats.trec_disc import lzw
+from tests.lucene import needs_lucene
 
 UNPACK = """
 import sys
@@ -21,9 +19,7 @@ with open(sys.argv[1], "rb") as packed, open_lzw(packed, sys.argv[1]) as plain:
 """
 
 
-@pytest.mark.skipif(
-    find_spec("pyserini") is None or find_spec("jnius") is None, reason='needs pip install "positionbias[lucene]"'
-)
+@needs_lucene
 def test_it_unpacks_beside_a_java_machine(tmp_path: Path) -> None:
     (tmp_path / "disc.z").write_bytes(lzw(b"The lamp of Orvell burns green oil. " * 100))
     done = forked([tmp_path / "disc.z"], tmp_path, {}, code=UNPACK)

@@ -7,6 +7,10 @@ import json
 import tarfile
 from collections.abc import Mapping
 
+import ncompress
+
+from positionbias.formats.unix_compress import with_own_stack
+
 FT = b"""<DOC>
 <DOCNO>FT911-1</DOCNO>
 <PROFILE>_AN-BEOA7AAIFT</PROFILE>
@@ -128,6 +132,12 @@ def wapo(name: str, title: str | None, *paragraphs: str) -> bytes:
     ]
     record = {"id": name, "article_url": "https://example.org", "title": title, "author": "", "contents": contents}
     return json.dumps(record).encode() + b"\n"
+
+
+def lzw(data: bytes) -> bytes:
+    """What Unix compress makes of data, also beside a Java machine that another test has started in this process."""
+    packed: bytes = with_own_stack(lambda: ncompress.compress(data))
+    return packed
 
 
 def tar(files: Mapping[str, bytes], compression: str = "") -> bytes:
