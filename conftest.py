@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 
 for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")  # before NumPy or torch is imported: they read it once; tests run side by side
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of hundreds of processes compiles the whole package anew
+sys.dont_write_bytecode = False
 os.environ.pop("COLUMNS", None)  # readline sets it for pytest's workers; printed lines have the width of a pipe
 
 import json

@@ -22,7 +22,10 @@ from typing import NamedTuple
 
 __all__ = ["POSBIAS", "forked", "serve"]
 
-LIBRARIES = ("numpy", "pandas", "pyarrow.parquet", "scipy.stats", "torch", "transformers", "rich.console", "click", "msgspec")
+LIBRARIES = (
+    "numpy", "pandas", "pyarrow.parquet", "scipy.stats", "torch", "transformers", "rich.console", "click", "msgspec", "accelerate",
+    "torch.distributed.tensor", "torch._dynamo", "matplotlib.backends.backend_svg", "matplotlib.figure", "matplotlib.style", "jinja2",
+)  # fmt: skip
 POSBIAS = "from positionbias.cli.main import main; main()"
 
 
