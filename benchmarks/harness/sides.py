@@ -21,6 +21,8 @@ __all__ = ["PREPARING", "RUNNING", "SideFailed", "SideProcess"]
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = Path(__file__).with_name("worker.py")
 PREPARING, RUNNING = 1800.0, 900.0  # seconds that a side may take to prepare, and for one run
+# of the runner alone; without compiled files each command would compile what it imports, which users have compiled
+NOT_OURS = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
 THREAD_NAMES = ("OMP", "MKL", "OPENBLAS", "NUMBA", "RAYON", "NUMEXPR")
 
 
@@ -48,9 +50,9 @@ class SideProcess:
 
     def __init__(self, name: str, command: Sequence[str], log: Path, threads: int, *, ours: bool) -> None:
         self.name, self.log = name, log
-        environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+        environment = {key: value for key, value in os.environ.items() if key not in NOT_OURS}
         environment |= {f"{one}_NUM_THREADS": str(threads) for one in THREAD_NAMES}
-        environment |= {"HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment["HF_HUB_OFFLINE"] = "1"
         if ours:
             environment["PYTHONPATH"] = str(ROOT)
         log.parent.mkdir(parents=True, exist_ok=True)
