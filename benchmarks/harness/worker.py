@@ -9,6 +9,7 @@ names what is to be told with its version; ``facts`` (optional) is what else is 
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import json
 import os
@@ -21,12 +22,22 @@ from pathlib import Path
 from typing import Any
 
 TICKS = os.sysconf("SC_CLK_TCK")
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 def processor_seconds() -> float:
-    """Of this process with all its threads, of all children that it has waited for, and of all that still run (a pool's workers, say)."""
+    """Of this process with all its threads, of all children that it has waited for, and of all that still run (a pool's workers, say).
+
+    Those whose parent has ended count too, where ``adopt_orphans`` was called: a command may end before the server of its workers does.
+    """
     spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in spent) + sum(map(_spent, _descendants(os.getpid())))
+
+
+def adopt_orphans() -> None:
+    """Become the parent of all processes below whose parent ends, which are else lost from sight; does nothing but on Linux."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _descendants(pid: int) -> list[int]:
@@ -88,6 +99,7 @@ def main() -> None:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints
+    adopt_orphans()
     worker = Worker()
     for line in sys.stdin:
         try:

@@ -118,7 +118,10 @@ class Work:
             os._exit(7)
         if self.settings.get("children"):  # that still run when the clock is read
             code = "import time; any(time.process_time() > 0.2 for _ in iter(int, 1)); print(flush=True); time.sleep(60)"
-            subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE).stdout.readline()
+            command = [sys.executable, "-c", code]
+            if self.settings["children"] == "orphans":  # their parent has ended
+                command = ["sh", "-c", '"$@" & exit', "sh", *command]
+            subprocess.Popen(command, stdout=subprocess.PIPE).stdout.readline()
             return
         ended = time.process_time() + self.settings.get("seconds", 0.01)
         while time.process_time() < ended:
@@ -162,11 +165,12 @@ def test_a_side_says_what_a_run_took(sides, tmp_path):
     assert "a library says something" in (tmp_path / "log" / "peer.txt").read_text()
 
 
-def test_children_that_still_run_are_counted(sides, tmp_path):
+@pytest.mark.parametrize("children", ["its own", "orphans"])
+def test_children_that_still_run_are_counted(sides, tmp_path, children):
     from harness.records import Side
 
     with process(tmp_path) as side:
-        side.prepare(Side(sides, {"children": True}), {})
+        side.prepare(Side(sides, {"children": children}), {})
         assert side.run()[1] >= 0.15  # ticks are of 10 ms
 
 
