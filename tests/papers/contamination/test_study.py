@@ -86,11 +86,23 @@ def finished(collection: Collection) -> Path:
     return folder
 
 
-def test_two_workers_find_the_same(finished: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+FEW = settings(targets=("test",), shares=(0.0, 1.0))
+
+
+@pytest.fixture(scope="module")
+def smaller(collection: Collection) -> tuple[Path, list[str]]:
+    """A study of one target and two shares, and its steps."""
+    folder = collection.path.parent / "smaller"
+    return folder, run(collection, folder, FEW)
+
+
+def test_two_workers_find_the_same(
+    smaller: tuple[Path, list[str]], collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("positionbias.engine.choose.cores", lambda: 2)
-    place = finished.with_name("two")
-    run_study(collection, settings(), Workspace(place, engine=Engine(workers=2)))
-    assert_same_study(place, finished)
+    place = smaller[0].with_name("two")
+    run_study(collection, FEW, Workspace(place, engine=Engine(workers=2)))
+    assert_same_study(place, smaller[0])
 
 
 def test_teachers_differ_in_what_they_saw_and_students_in_their_teacher_alone(finished: Path, collection: Collection) -> None:
@@ -184,8 +196,9 @@ class Killed(BaseException):
 
 
 def test_an_interrupted_study_goes_on_to_the_same_results(
-    finished: Path, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    smaller: tuple[Path, list[str]], collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    place, steps_made = smaller
     made: list[str] = []
     train: Callable = loop.train
 
@@ -197,12 +210,12 @@ def test_an_interrupted_study_goes_on_to_the_same_results(
 
     monkeypatch.setattr("positionbias.training.train.train", killed)
     with pytest.raises(Killed):
-        run(collection, tmp_path / "study", settings())
+        run(collection, tmp_path / "study", FEW)
     monkeypatch.undo()
     # clean teacher, two students, contaminated teacher, its first student; the sixth training is its second student
-    at = ALL.index("train-student-tk-ranknet-test-seed-1")
-    assert run(collection, tmp_path / "study", settings()) == ALL[at:]
-    assert load_results(tmp_path / "study" / "results") == load_results(finished / "results")
+    at = steps_made.index("train-student-tk-ranknet-test-seed-1")
+    assert run(collection, tmp_path / "study", FEW) == steps_made[at:]
+    assert load_results(tmp_path / "study" / "results") == load_results(place / "results")
 
 
 def test_with_a_share_of_nothing_groups_weights_and_runs_are_the_clean_ones(

@@ -91,13 +91,13 @@ def one(results: list[Result], measure: str, **facts: str) -> Result:
     return found
 
 
-def test_two_workers_find_the_same(
-    finished: Path, collection: Collection, settings: LeakageSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_workers_find_the_same(collection: Collection, settings: LeakageSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("positionbias.engine.choose.cores", lambda: 2)
-    place = finished.with_name("two")
-    run_study(collection, settings, Workspace(place, engine=Engine(workers=2)))
-    assert_same_study(place, finished)
+    few = replace(settings, sizes=SIZES[:1], seeds=SEEDS[:1])
+    places = [collection.path.with_name(name) for name in ("one", "two")]
+    for workers, place in enumerate(places, 1):
+        run_study(collection, few, Workspace(place, engine=Engine(workers=workers)))
+    assert_same_study(*places)
 
 
 def test_trainings_differ_in_the_leaked_queries_alone(finished: Path, collection: Collection) -> None:
