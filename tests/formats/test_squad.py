@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
@@ -294,6 +294,7 @@ def test_a_rotated_collection_is_written_with_its_moved_offsets(tmp_path: Path) 
 contexts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40)
 
 
+@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(contexts, st.lists(st.tuples(st.integers(0, 39), st.integers(1, 40)), max_size=3)), min_size=1, max_size=4

@@ -97,10 +97,10 @@ def test_a_bootstrap_by_another_way() -> None:
     tests = np.repeat(np.arange(30), 4)
     scores = np.round(0.8 + 0.2 * rng.random(120), 3)
     labelled = Labelled(scores, rng.random(120) < (scores - 0.75) * 4, [str(test) for test in tests])
-    found = calibrate(labelled, rule=Rule.PAPER, seed=3, resamples=500)
+    found = calibrate(labelled, rule=Rule.PAPER, seed=3, resamples=200)
     assert found.interval is not None
     lowest = []
-    for _ in range(500):
+    for _ in range(200):
         rows = np.concatenate([np.flatnonzero(tests == test) for test in rng.integers(0, 30, 30)])
         threshold = calibrate(Labelled(scores[rows], labelled.leaks[rows]), rule=Rule.PAPER, resamples=1).threshold
         lowest.append(math.inf if threshold is None else threshold)
