@@ -13,6 +13,7 @@ import platform
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias, TypeVar
@@ -148,11 +149,16 @@ def package_versions(*packages: str) -> dict[str, str]:
     """Return the installed versions of this package, Python and the given distributions, or of the splitter ``USUAL_WORDS``."""
     found = {"python": platform.python_version()}
     for package in ("positionbias", *packages):
-        try:
-            found[package] = _RULES.get(package) or version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
+        found[package] = _RULES.get(package) or _installed(package)
     return found
+
+
+@cache
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def provenance(**more: Json) -> JsonObject:
