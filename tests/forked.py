@@ -23,9 +23,11 @@ from typing import NamedTuple
 __all__ = ["POSBIAS", "forked", "serve"]
 
 LIBRARIES = (
-    "numpy", "pandas", "pyarrow.parquet", "scipy.stats", "torch", "transformers", "rich.console", "click", "msgspec", "accelerate",
-    "torch.distributed.tensor", "torch._dynamo", "matplotlib.backends.backend_svg", "matplotlib.figure", "matplotlib.style", "jinja2",
-)  # fmt: skip
+    *("numpy", "pandas", "pyarrow.parquet", "scipy.stats", "torch", "transformers", "rich.console", "click", "msgspec"),
+    # what trainings and pages load
+    *("accelerate", "torch.distributed.tensor", "torch._dynamo", "ir_measures", "bm25s", "jinja2"),
+    *("matplotlib.backends.backend_svg", "matplotlib.figure", "matplotlib.style"),
+)
 POSBIAS = "from positionbias.cli.main import main; main()"
 
 
