@@ -6,7 +6,7 @@ Nothing here was measured. ``lean`` 1 loses 0.1 of nDCG@10 from the first bucket
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -284,6 +284,18 @@ def manifest(name: str = "Audit on squad") -> Manifest:
 
 def save_audit(folder: Path, systems: Mapping[str, float] = ONE, *, name: str = "Audit on squad") -> Path:
     save_results(folder, audit(systems), manifest(name))
+    return folder
+
+
+def without_lengths(results: Sequence[Result]) -> list[Result]:
+    """Leave out quality within length groups, whose figure has many panels."""
+    return [result for result in results if not getattr(result.payload, "group", "")]
+
+
+def save_verdicts(folder: Path, systems: Mapping[str, float] = ONE, *, name: str = "Audit on squad") -> Path:
+    """Save the verdicts and rotation gaps of an audit: a page of few figures."""
+    kept = [result for result in audit(systems) if isinstance(result.payload, Verdict) or result.measure == "rotation gap"]
+    save_results(folder, kept, manifest(name))
     return folder
 
 

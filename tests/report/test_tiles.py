@@ -230,7 +230,7 @@ def test_results_without_a_verdict_say_so(tmp_path: Path) -> None:
 
 
 def test_two_audits_of_one_model_are_told_apart(tmp_path: Path) -> None:
-    places = [invented_audit.save_audit(tmp_path / name, name=name) for name in ("a", "b")]
+    places = [invented_audit.save_verdicts(tmp_path / name, name=name) for name in ("a", "b")]
     tiles = tiles_of(load_studies(places))
     assert [one.subject for one in tiles] == ["minilm (a)"] * 2 + ["minilm (b)"] * 2
     page = check(write_report(places, tmp_path / "r.html").read_text("utf-8"))
@@ -240,7 +240,7 @@ def test_two_audits_of_one_model_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_the_page_has_signs_and_words_and_all_answers(tmp_path: Path) -> None:
-    place = invented_audit.save_audit(tmp_path / "a", invented_audit.FOUR)
+    place = invented_audit.save_verdicts(tmp_path / "a", invented_audit.FOUR)
     page = check(write_report([place], tmp_path / "r.html").read_text("utf-8"))
     tiles = [e for e in page.root.every("li") if e.attributes.get("class", "").startswith("tile ")]
     assert len(tiles) == MOST_TILES
