@@ -228,11 +228,12 @@ def test_a_change_makes_again_what_rests_on_it(
 
 def test_another_log_of_the_same_weights_is_shown(copied: Path, collection: Collection) -> None:
     # nothing is learned, so longer trainings end in the same weights: nothing to re-rank, but another curve to draw
-    assert set(TRAINED) <= set(run(collection, copied, STILL))
-    model = STILL.models[0]
-    longer = replace(STILL, models=(replace(model, training=replace(model.training, max_steps=4)),))
-    assert run(collection, copied, longer) == [*TRAINED, "measure"]
-    assert [r.payload.steps for r in of(load_results(copied / "results"), "training")] == [[0, 2, 4]] * 2
+    still = replace(STILL, trainings=("original",))
+    assert TRAINED[0] in run(collection, copied, still)
+    model = still.models[0]
+    longer = replace(still, models=(replace(model, training=replace(model.training, max_steps=4)),))
+    assert run(collection, copied, longer) == [TRAINED[0], "measure"]
+    assert [r.payload.steps for r in of(load_results(copied / "results"), "training")] == [[0, 2, 4]]
 
 
 def test_a_model_of_other_shape_is_another_though_its_weights_are_the_same(copied: Path) -> None:
@@ -252,7 +253,7 @@ def test_a_further_seed_or_draw_leaves_what_was_made(copied: Path, collection: C
     made = run(collection, copied, replace(SETTINGS, draws=(1, 2)))
     again = [step for step in made if "rotated-2" not in step and step not in ("rotate-2", "measure")]
     assert again == []
-    seeds = run(collection, copied, replace(SETTINGS, draws=(1, 2), seeds=(1, 3)))
+    seeds = run(collection, copied, replace(SETTINGS, seeds=(1, 3)))
     assert [step for step in seeds if "seed-3" not in step] == ["measure"]
 
 
