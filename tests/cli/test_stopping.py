@@ -113,7 +113,7 @@ def stop(
 
 @BOTH
 def test_a_stopped_import_leaves_nothing(tmp_path: Path, number: int, code: int) -> None:
-    paragraphs = [{"context": f"one two three {number}", "qas": []} for number in range(150_000)]
+    paragraphs = [{"context": f"one two three {number}", "qas": []} for number in range(100_000)]
     (tmp_path / "train.json").write_text(json.dumps({"version": "1.1", "data": [{"title": "x", "paragraphs": paragraphs}]}))
     arguments = ["import", "squad", "--train", "train.json", "--test", "train.json", "--out", "./squad"]
     times = 3 if number == signal.SIGTERM else 1  # ``timeout`` sends it twice
@@ -127,8 +127,8 @@ def test_a_stopped_import_leaves_nothing(tmp_path: Path, number: int, code: int)
 @pytest.mark.parametrize(("workers", "group"), [("1", True), ("2", True), ("2", False)], ids=["1", "2", "2, the parent alone"])
 def test_a_stopped_debias_goes_on_when_run_again(tmp_path: Path, number: int, code: int, workers: str, group: bool) -> None:
     with create_collection(tmp_path / "many") as writer:
-        for start in range(0, 120_000, 40_000):
-            writer.add_passages(Passage(f"p{number}", "one two three " * 20) for number in range(start, start + 40_000))
+        for start in range(0, 60_000, 12_000):
+            writer.add_passages(Passage(f"p{number}", "one two three " * 20) for number in range(start, start + 12_000))
         writer.finish(Manifest("collection", "many", "a test"))
     arguments = ["debias", "./many", "--out", "./rotated", "--workers", workers]
     done = stop(arguments, tmp_path, ".rotated.work/content/passages/*.arrow", number, group=group)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from positionbias.dense.vectors import Vectors
 from positionbias.engine.choose import open_engine
 from positionbias.models.checkpoint import Checkpoint
 
+from ..forked import forked
 from .made import write_vectors
 from .test_search import listed
 
@@ -132,15 +133,14 @@ def retrieve(
     return run
 
 
-@pytest.mark.parametrize("how", [{}, {"index": "ivf", "ann": AnnSettings(lists=2, probes=2, shards=3)}])
-def test_workers_change_no_byte(retrieve: Retrieve, how: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("workers", "how"), [(3, {}), (2, {"index": "ivf", "ann": AnnSettings(lists=2, probes=2, shards=3)})])
+def test_workers_change_no_byte(retrieve: Retrieve, workers: int, how: dict[str, Any]) -> None:
     if how:
         pytest.importorskip("faiss")
     wanted = retrieve("alone", **how)
     assert wanted.count(b"\n") == 4 * 9
-    for workers in (2, 3):
-        with open_engine("local", workers) as map_shards:
-            assert retrieve(str(workers), map_shards, **how) == wanted
+    with open_engine("local", workers) as map_shards:
+        assert retrieve("shared", map_shards, **how) == wanted
 
 
 @pytest.mark.parametrize("index", ["hnsw", "ivf"])
@@ -164,22 +164,29 @@ class Stopped:
             self.done += 1
 
 
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A 1 for each search of a range in this process."""
+    found: list[int] = []
+    find = ExactRange.__call__
+    monkeypatch.setattr(ExactRange, "__call__", lambda *given: found.append(1) or find(*given))
+    return found
+
+
 @pytest.mark.parametrize("before", [1, 3, 4, 6, 7])
-def test_a_stopped_search_goes_on(retrieve: Retrieve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int) -> None:
+def test_a_stopped_search_goes_on(retrieve: Retrieve, tmp_path: Path, searched: list[int], before: int) -> None:
     """Two turns of four ranges; a turn that is done is not searched again, nor are ranges of the one that is not."""
     wanted = retrieve("whole")
     with pytest.raises(KeyboardInterrupt):
         retrieve("stopped", Stopped(before))
     assert [path.name for path in (tmp_path / "stopped").iterdir()] == [".d.run.work"]
-    searched: list[Any] = []
-    find = ExactRange.__call__
-    monkeypatch.setattr(ExactRange, "__call__", lambda *given: searched.append(1) or find(*given))
+    searched.clear()
     assert retrieve("stopped") == wanted
     assert len(searched) == 8 - before
 
 
-SLOW = """
-import sys, time
+KILLED = """
+import os, signal, sys
 from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.retrieval import Retrieval
@@ -187,42 +194,36 @@ from positionbias.dense import retrieve
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import load_checkpoint
 
-def slowly(function, items):
-    for item in items:
+def killed(function, items):
+    for number, item in enumerate(items):
+        if number == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
         yield function(item)
-        time.sleep(float(sys.argv[5]))
 
-retrieve.RANGE = 16
+retrieve.RANGE, retrieve.queries_at_once = 16, lambda *_: 2
 model, vectors, collection, out = sys.argv[1:5]
 retrieve.retrieve_dense(
-    load_checkpoint(Path(model)), Vectors(vectors), Collection(collection), Retrieval("test", 9), Path(out), map_shards=slowly
+    load_checkpoint(Path(model)), Vectors(vectors), Collection(collection), Retrieval("test", 9), Path(out), map_shards=killed
 )
 """
 
 
 def test_kill_9_of_a_search_and_the_same_again(
-    retrieve: Retrieve, checkpoint: Checkpoint, collection: Collection, vectors: Vectors, tmp_path: Path
+    retrieve: Retrieve,
+    checkpoint: Checkpoint,
+    collection: Collection,
+    vectors: Vectors,
+    tmp_path: Path,
+    searched: list[int],
 ) -> None:
     out = tmp_path / "killed" / "d.run"
-    command = [sys.executable, "-c", SLOW, *map(str, (checkpoint.path, vectors.path, collection.path, out))]
-    receipts = tmp_path / "killed" / ".d.run.work" / "receipts"
-    with subprocess.Popen([*command, "60"]) as process:
-        while not list(receipts.glob("*.json")):
-            assert process.poll() is None
-            time.sleep(0.05)
-        process.kill()
-    assert process.returncode == -signal.SIGKILL
-    (receipt,) = receipts.glob("*.json")
-    before = receipt.stat().st_ino
+    done = forked([checkpoint.path, vectors.path, collection.path, out], tmp_path, os.environ, KILLED)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert len(list((tmp_path / "killed" / ".d.run.work" / "receipts").glob("*.json"))) == 1
     assert not out.exists()
-    with subprocess.Popen([*command, "0.5"]) as process:
-        while len(list(receipts.glob("*.json"))) < 2:
-            assert process.poll() is None
-            time.sleep(0.05)
-        assert receipt.stat().st_ino == before  # the range that was done is kept
-        assert process.wait() == 0
-    assert out.read_bytes() == retrieve("whole")
-    assert not list(tmp_path.glob("killed/.*"))
+    again = retrieve("killed")
+    assert len(searched) == 8 - 1  # the range that was done is kept
+    assert again == retrieve("whole")
 
 
 KILLING = """
@@ -244,7 +245,7 @@ def killing(self, part, *given, find=ExactRange.__call__):
 
 ExactRange.__call__ = killing
 if __name__ == "__main__":
-    retrieve.RANGE = 16
+    retrieve.RANGE, retrieve.queries_at_once = 16, lambda *_: 2
     model, vectors, collection, out = sys.argv[1:5]
     loaded = load_checkpoint(Path(model)), Vectors(vectors), Collection(collection)
     with open_engine("local", 2) as map_shards:
@@ -265,9 +266,8 @@ def test_kill_9_of_a_worker_in_a_search_and_the_same_again(
     assert (tmp_path / "marked").exists()
     assert not out.exists()
     assert list(out.parent.glob(".d.run.work/receipts/*.json"))  # the range of the other worker
-    subprocess.run(command, capture_output=True, check=True)
-    assert out.read_bytes() == retrieve("whole")
-    assert not list(tmp_path.glob("killed/.*"))
+    with open_engine("local", 2) as map_shards:
+        assert retrieve("killed", map_shards) == retrieve("whole")
 
 
 def test_vectors_that_change_meanwhile_are_refused(
