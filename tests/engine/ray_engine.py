@@ -52,14 +52,12 @@ def text_of(number: int) -> str:
     return " ".join(f"w{number * 7 % 501}x{word}, y{word}." for word in range(20 + number % 30))
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    """40 shards of 400 passages, and a question on every hundredth."""
-    place = tmp_path_factory.mktemp("ray") / "original"
+def written(place: Path, shard: int) -> Collection:
+    """40 shards of so many passages, and a question on every hundredth."""
     with create_collection(place) as writer:
-        for start in range(0, SHARDS * SHARD, SHARD):
-            writer.add_passages(Passage(f"p{number}", text_of(number)) for number in range(start, start + SHARD))
-        asked = range(0, SHARDS * SHARD, 100)
+        for start in range(0, SHARDS * shard, shard):
+            writer.add_passages(Passage(f"p{number}", text_of(number)) for number in range(start, start + shard))
+        asked = range(0, SHARDS * shard, 100)
         writer.add_split(
             "test",
             [Query(f"q{number}", "what") for number in asked],
@@ -68,6 +66,18 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Collection:
         )
         writer.finish(Manifest("collection", "original", "a test"))
     return Collection(place)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """16,000 passages: enough for a command to be stopped in the middle."""
+    return written(tmp_path_factory.mktemp("ray") / "original", SHARD)
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """2,000 passages, for models."""
+    return written(tmp_path_factory.mktemp("ray") / "few", 50)
 
 
 @pytest.fixture(scope="module")
@@ -359,18 +369,18 @@ def test_a_cluster_without_a_gpu_is_one_clear_line(cluster: Any, monkeypatch: py
 
 
 def test_vectors_have_the_same_bytes_on_every_engine(
-    cluster: Any, original: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Any, few: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from positionbias.dense.encode import encode_collection
     from positionbias.ranking.config import Computing, Spread
     from tests.dense.conftest import saved_dot
 
-    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 4_000)
+    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 500)
     checkpoint = saved_dot(tmp_path / "dot")
-    wanted = files_of(encode_collection(checkpoint, original, tmp_path / "alone").path)
+    wanted = files_of(encode_collection(checkpoint, few, tmp_path / "alone").path)
     with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
         spread = Spread(Computing().loading(checkpoint.path), map_shards)
-        assert files_of(encode_collection(checkpoint, original, tmp_path / "shared", spread=spread).path) == wanted
+        assert files_of(encode_collection(checkpoint, few, tmp_path / "shared", spread=spread).path) == wanted
 
 
 def test_a_re_ranked_run_has_the_same_bytes_on_every_engine(
@@ -394,20 +404,20 @@ def test_a_re_ranked_run_has_the_same_bytes_on_every_engine(
 
 
 def test_a_search_of_vectors_has_the_same_bytes_on_every_engine(
-    cluster: Any, original: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Any, few: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from positionbias.core.retrieval import Retrieval
     from positionbias.dense.encode import encode_collection
     from positionbias.dense.retrieve import retrieve_dense
     from tests.dense.conftest import saved_dot
 
-    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 1_000)
-    monkeypatch.setattr("positionbias.dense.retrieve.RANGE", 2_000)  # eight
+    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 125)
+    monkeypatch.setattr("positionbias.dense.retrieve.RANGE", 250)  # eight
     checkpoint = saved_dot(tmp_path / "dot")
-    vectors = encode_collection(checkpoint, original, tmp_path / "v")
+    vectors = encode_collection(checkpoint, few, tmp_path / "v")
 
     def search(map_shards: MapShards, out: Path) -> None:
-        retrieve_dense(checkpoint, vectors, original, Retrieval("test", 20), out, map_shards=map_shards)
+        retrieve_dense(checkpoint, vectors, few, Retrieval("test", 20), out, map_shards=map_shards)
 
     wanted = made_by(search, tmp_path / "one" / "d.run", map)
     with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:

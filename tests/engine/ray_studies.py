@@ -89,19 +89,19 @@ def some_training(out: Path, command: subprocess.Popen[str]) -> None:
         time.sleep(0.002)
 
 
-def finish(folder: Path, collection: Collection, alone: Path, *arguments: object) -> None:
-    """Give the command again; it goes on to the same results."""
-    with start(folder, collection, *arguments) as command:
-        _, err = command.communicate()
-    assert command.returncode == 0, err
-    assert_same_study(folder / "study", alone)
-    told = [line.split(":")[0] for line in err.splitlines()]
+def finish(folder: Path, collection: Collection, alone: Path, capsys: pytest.CaptureFixture[str], *arguments: object) -> None:
+    """Give the command again, here, where its libraries are loaded; it goes on to the same results."""
+    capsys.readouterr()
+    assert_same_study(study(collection, folder / "study", *arguments), alone)
+    told = [line.split(":")[0] for line in capsys.readouterr().err.splitlines()]
     assert [line for line in told if line.startswith("train-")] == [
         f"train-tk-{text}-seed-{seed}" for seed in (1, 2) for text in ("original", "rotated-1")
     ]
 
 
-def test_ctrl_c_of_two_workers_and_the_same_command_again(collection: Collection, alone: Path, folder: Path) -> None:
+def test_ctrl_c_of_two_workers_and_the_same_command_again(
+    collection: Collection, alone: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with start(folder, collection, "--workers", 2) as command:
         some_training(folder / "study", command)
         os.killpg(command.pid, signal.SIGINT)
@@ -110,11 +110,11 @@ def test_ctrl_c_of_two_workers_and_the_same_command_again(collection: Collection
     assert err.splitlines()[-1] == "posbias: stopped; run the same command again to go on"
     assert_within(60, lambda: processes_of_session(command.pid) == [])
     assert len(trained(folder / "study")) < 4
-    finish(folder, collection, alone, "--workers", 2)
+    finish(folder, collection, alone, capsys, "--workers", 2)
 
 
 def test_kill_9_of_a_study_on_a_cluster_and_the_same_command_again(
-    cluster: Any, collection: Collection, alone: Path, folder: Path
+    cluster: Any, collection: Collection, alone: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ("--engine", "ray", "--address", cluster.address)
     with start(folder, collection, *arguments) as command:
@@ -123,7 +123,7 @@ def test_kill_9_of_a_study_on_a_cluster_and_the_same_command_again(
         command.communicate()
     assert len(trained(folder / "study")) < 4
     # at once: what the cluster still does for the killed command is waited for
-    finish(folder, collection, alone, *arguments)
+    finish(folder, collection, alone, capsys, *arguments)
 
 
 def test_a_node_that_is_killed_half_way_changes_nothing(
