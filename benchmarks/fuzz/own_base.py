@@ -123,10 +123,11 @@ def forked(work: Callable[[], int]) -> int:
 def imports() -> None:
     """Import here, once, what commands import, so that forks have it; nothing is computed, as no thread survives a fork."""
     import ir_measures
+    import pandas
     import pyarrow.parquet
     import scipy.stats
-    import torch
-    import transformers
+    import torch._dynamo  # an optimiser's
+    import transformers.modeling_utils
 
     import positionbias.cli.main
     import positionbias.core.verify
@@ -135,7 +136,7 @@ def imports() -> None:
     import positionbias.report.html
     import positionbias.training.train
 
-    assert all((ir_measures, pyarrow.parquet, scipy.stats, torch, transformers, positionbias))
+    assert all((ir_measures, pandas, pyarrow.parquet, scipy.stats, torch, transformers, positionbias))
 
 
 def make_base(base: Path) -> None:
