@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +11,14 @@ import pytest
 
 from positionbias.core.progress import set_quiet
 from positionbias.core.splitter import USUAL_WORDS, remark_mixed_splitters, remark_other_splitter
+from tests.forked import forked
 
-# Runs each line of the standard input as a command, in one process, without the modules that are named, and prints what it told.
+# Runs each line of the first argument as a command, in one process, without the modules that are named, and prints what it told.
 SCRIPT = """
 import io, json, os, shlex, sys
 from contextlib import redirect_stderr, redirect_stdout
-for name in sys.argv[1:]:
+commands = sys.argv[1].splitlines()
+for name in sys.argv[2:]:
     sys.modules[name] = None
 if "fcntl" in sys.argv:
     import signal
@@ -26,7 +26,7 @@ if "fcntl" in sys.argv:
         for name in names:
             delattr(module, name)
 from positionbias.cli.main import main
-for line in sys.stdin:
+for line in commands:
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as told:
         try:
             main(shlex.split(line))
@@ -51,15 +51,8 @@ evaluate test.run again.run --collection planted --json
 
 def run(folder: Path, commands: str, *absent: str) -> list[Any]:
     """What each command printed, of JSON the object; none may fail."""
-    made = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *absent],
-        cwd=folder,
-        env={**os.environ, "POSBIAS_HOME": "."},
-        input=commands.strip(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    made = forked([commands.strip(), *absent], folder, {**os.environ, "POSBIAS_HOME": "."}, SCRIPT)
+    assert made.returncode == 0, made.stderr
     told = [json.loads(line) for line in made.stdout.splitlines()]
     assert [
         (line, code, error) for line, (code, _, error) in zip(commands.strip().splitlines(), told, strict=True) if code
