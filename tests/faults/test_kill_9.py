@@ -64,7 +64,10 @@ class Work(NamedTuple):
 
 def run(work: Work, folder: Path) -> subprocess.Popen[bytes]:
     """The command with two workers, at the head of a session of its own."""
-    return subprocess.Popen(work.command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+    # readline gives processes a COLUMNS that os.environ does not have
+    return subprocess.Popen(
+        work.command, cwd=folder, env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+    )
 
 
 def run_whole(work: Work, folder: Path) -> None:
