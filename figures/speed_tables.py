@@ -1,4 +1,4 @@
-"""The tables of speed beside peers in README and docs, made of ``benchmarks/results/speed.json``."""
+"""The tables of speed beside peers in README and docs, made of ``benchmarks/results/speed*.json``, a file a machine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 
 from positionbias.core.formatting import decimal
 
-__all__ = ["KEPT", "peers", "speed"]
+__all__ = ["peers", "speed"]
 
-KEPT = Path(__file__).parents[1] / "benchmarks" / "results" / "speed.json"
+FOLDER = Path(__file__).parents[1] / "benchmarks" / "results"
+KEPT = FOLDER / "speed.json"  # README's
 CLOCKS = ("processor", "wall")
 LIMIT = "the machine's limit"
 CHOSEN = (  # of README: what users choose between; docs have all
@@ -45,19 +46,27 @@ def peers() -> list[str]:
 
 
 def speed() -> list[str]:
-    """All rows, with goals and shares of what the machine multiplies."""
-    lines = ["| work | against | processor seconds: ratio | on the clock | goal | answer |", "|---|---|---:|---:|---:|---|"]
-    for row in _rows():
-        for one in row["comparisons"]:
-            goal = "–" if one["goal"] is None else f"≥ {one['goal']:g}"
-            ratios = " | ".join(_ratio(one, clock) for clock in CLOCKS)
-            lines.append(f"| {_work(row)} | {one['against']} | {ratios} | {goal} | {one['answer']} |")
-    return lines
+    """All rows of each machine, with goals and shares of what it multiplies."""
+    lines: list[str] = []
+    for kept in sorted(FOLDER.glob("speed*.json")):
+        machine = json.loads(kept.read_text("utf-8"))["machine"]
+        lines += [f"{machine['processor']}, {machine['cores']} cores ({', '.join(machine['instructions'])}):", ""]
+        lines += [
+            "| work | against | processor seconds: ratio | on the clock | goal | answer |",
+            "|---|---|---:|---:|---:|---|",
+        ]
+        for row in _rows(kept=kept):
+            for one in row["comparisons"]:
+                goal = "–" if one["goal"] is None else f"≥ {one['goal']:g}"
+                ratios = " | ".join(_ratio(one, clock) for clock in CLOCKS)
+                lines.append(f"| {_work(row)} | {one['against']} | {ratios} | {goal} | {one['answer']} |")
+        lines.append("")
+    return lines[:-1]
 
 
-def _rows(names: tuple[str, ...] = ()) -> Iterator[Row]:
+def _rows(names: tuple[str, ...] = (), kept: Path = KEPT) -> Iterator[Row]:
     """The rows that were measured and have a peer, in the order of names."""
-    found = json.loads(KEPT.read_text("utf-8"))["rows"]
+    found = json.loads(kept.read_text("utf-8"))["rows"]
     return (found[name] for name in names or found if name in found and _beside(found[name]))
 
 
