@@ -120,7 +120,7 @@ def _write_answers(source: Path, place: Path) -> None:
 
 
 class Command:
-    """A command of ours as a user calls it, start included; what it wrote stays until the next run."""
+    """A command of ours as a user calls it, start included, by its one process as the peers are; what it wrote stays until the next run."""
 
     packages = ("positionbias", "numpy", "pyarrow", "blingfire")
 
@@ -142,9 +142,7 @@ class Command:
 
 class Import(Command):
     def run(self) -> None:
-        self.call(
-            "import", "msmarco", self.corpus / "source", "--workers", self.settings["threads"], "--overwrite", "--out", self.out
-        )
+        self.call("import", "msmarco", self.corpus / "source", "--overwrite", "--out", self.out)
 
     def proof(self) -> list[float]:
         """Passages, and characters of their texts."""
@@ -156,7 +154,7 @@ class Import(Command):
 
 class Rotate(Command):
     def run(self) -> None:
-        options = ("--words", "whitespace", "--workers", self.settings["threads"], "--format", "tsv", "--overwrite")
+        options = ("--words", "whitespace", "--format", "tsv", "--overwrite")
         self.call("debias", self.corpus / "source" / "collection.tsv", *options, "--out", self.out.with_suffix(".tsv"))
 
     def proof(self) -> str:
@@ -174,8 +172,7 @@ def words_digest(path: Path) -> str:
 
 class Histogram(Command):
     def run(self) -> None:
-        options = ("--split", "train", "--no-offsets", "--workers", self.settings["threads"])
-        self.said = self.call("histogram", self.corpus / "answered", *options)
+        self.said = self.call("histogram", self.corpus / "answered", "--split", "train", "--no-offsets")
 
     def proof(self) -> float:
         """The answers found by their words."""
