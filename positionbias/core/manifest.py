@@ -149,16 +149,16 @@ def package_versions(*packages: str) -> dict[str, str]:
     """Return the installed versions of this package, Python and the given distributions, or of the splitter ``USUAL_WORDS``."""
     found = {"python": platform.python_version()}
     for package in ("positionbias", *packages):
-        found[package] = _RULES.get(package) or _installed(package)
+        try:
+            found[package] = _RULES.get(package) or _version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
     return found
 
 
 @cache
-def _installed(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
+def _version(package: str) -> str:
+    return version(package)
 
 
 def provenance(**more: Json) -> JsonObject:

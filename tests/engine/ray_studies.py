@@ -93,7 +93,21 @@ def finish(folder: Path, collection: Collection, alone: Path, capsys: pytest.Cap
     """Give the command again, here, where its libraries are loaded; it goes on to the same results."""
     capsys.readouterr()
     assert_same_study(study(collection, folder / "study", *arguments), alone)
-    told = [line.split(":")[0] for line in capsys.readouterr().err.splitlines()]
+    assert_trained(capsys.readouterr().err)
+
+
+def finish_anew(folder: Path, collection: Collection, alone: Path, *arguments: object) -> None:
+    """Give the command again, in a process of its own; it goes on to the same results."""
+    with start(folder, collection, *arguments) as command:
+        _, err = command.communicate()
+    assert command.returncode == 0, err
+    assert_same_study(folder / "study", alone)
+    assert_trained(err)
+
+
+def assert_trained(err: str) -> None:
+    """The study told of each training, in order."""
+    told = [line.split(":")[0] for line in err.splitlines()]
     assert [line for line in told if line.startswith("train-")] == [
         f"train-tk-{text}-seed-{seed}" for seed in (1, 2) for text in ("original", "rotated-1")
     ]
@@ -114,7 +128,7 @@ def test_ctrl_c_of_two_workers_and_the_same_command_again(
 
 
 def test_kill_9_of_a_study_on_a_cluster_and_the_same_command_again(
-    cluster: Any, collection: Collection, alone: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+    cluster: Any, collection: Collection, alone: Path, folder: Path
 ) -> None:
     arguments = ("--engine", "ray", "--address", cluster.address)
     with start(folder, collection, *arguments) as command:
@@ -123,7 +137,7 @@ def test_kill_9_of_a_study_on_a_cluster_and_the_same_command_again(
         command.communicate()
     assert len(trained(folder / "study")) < 4
     # at once: what the cluster still does for the killed command is waited for
-    finish(folder, collection, alone, capsys, *arguments)
+    finish_anew(folder, collection, alone, *arguments)
 
 
 def test_a_node_that_is_killed_half_way_changes_nothing(

@@ -27,12 +27,11 @@ FOCUSED = "document.activeElement"
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
-    one = invented_audit.save_audit(folder / "one", name="one")
-    two = [invented_audit.save_verdicts(folder / f"{name} verdicts", name=name) for name in ("one", "two")]
+    one, two = (invented_audit.save_audit(folder / name, name=name) for name in ("one", "two"))
     study = invented.save_study(folder / "study")
     results = [*invented_pools.study("documents"), *invented_pools.verdict("documents")]
     pools = invented_pools.save_pools(folder / "pools", results)
-    made = {"audit": [one], "two audits": two, "study": [study], "pools": [pools]}
+    made = {"audit": [one], "two audits": [one, two], "study": [study], "pools": [pools]}
     return {name: write_report(places, folder / f"{name}.html") for name, places in made.items()}
 
 
