@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.records import Peer, Row, Settings, Side
+from harness.sides import SideFailed
 
 from rows import squad
 
@@ -32,24 +33,28 @@ def inputs(folder: Path, quick: bool) -> Settings:
 
 
 def listened(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Every pair that the audit has its model score."""
-    from positionbias.ranking import rerank
+    """Every pair that the audit has its model score.
+
+    Raises:
+        SideFailed: none was heard.
+    """
+    from positionbias.ranking import score
 
     pairs: list[tuple[str, str]] = []
-    plain = rerank.rescore
+    plain = score.score_by_pair
 
-    def listening(model: Any, collection: Any, queries: Any, candidates: Any, **given: Any) -> Any:
-        texts = {query.query_id: query.text for query in queries}
-        for query_id in candidates:
-            passages = collection.texts(candidates[query_id].passage_ids)
-            pairs.extend((texts[query_id], passage) for passage in passages)
-        return plain(model, collection, queries, candidates, **given)
+    def listening(model: Any, collection: Any, texts: Mapping[str, str], candidates: Any, *given: Any) -> Any:
+        for query_id, query in texts.items():
+            pairs.extend((query, passage) for passage in collection.texts(candidates[query_id].passage_ids))
+        return plain(model, collection, texts, candidates, *given)
 
-    rerank.rescore = listening
+    score.score_by_pair = listening
     try:
         audit(settings)
     finally:
-        rerank.rescore = plain
+        score.score_by_pair = plain
+    if not pairs:
+        raise SideFailed("audit: wanted the pairs that it scores; heard none, as it scores them elsewhere now")
     return pairs
 
 
