@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from ..tiny import candidates, planted, tiny_encoder
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -366,6 +368,34 @@ def test_every_row_names_what_there_is():
             module, _, name = side.work.partition(":")
             place = ROOT / "benchmarks" / f"{module.replace('.', '/')}.py"
             assert f"class {name}" in place.read_text("utf-8")
+
+
+def test_an_audits_pairs_are_heard(tmp_path, monkeypatch):
+    from harness.sides import SideFailed
+    from rows import audit
+
+    from positionbias.core.manifest import Manifest
+    from positionbias.models.bert_cat import BertCat
+    from positionbias.models.checkpoint import save_checkpoint
+    from positionbias.models.encoder import load_encoder
+    from positionbias.models.shapes import BertCatConfig
+
+    collection = planted(tmp_path / "planted")
+    model = BertCat(BertCatConfig(), load_encoder(tiny_encoder(tmp_path / "bert"))).eval()
+    save_checkpoint(tmp_path / "cat", model, depth=6, training={}, manifest=Manifest("checkpoint", "cat", "a test"))
+    settings = {
+        "checkpoint": str(tmp_path / "cat"),
+        "collection": str(collection.path),
+        "candidates": str(candidates(collection, tmp_path)["test"]),
+        "queries": 4,
+    }
+    pairs = audit.listened(settings)
+    assert len({query for query, _ in pairs}) == 4
+    assert len(pairs) > 4 * 6  # a moved sentence asks again
+    assert {query for query, _ in pairs} <= {query.text for query in collection.queries("test")}
+    monkeypatch.setattr(audit, "audit", lambda settings: None)
+    with pytest.raises(SideFailed, match="heard none"):
+        audit.listened(settings)
 
 
 def test_requirements_are_pinned_and_peers_import_nothing_of_ours():
