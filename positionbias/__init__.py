@@ -10,7 +10,10 @@ model → re-ranked Run → measures → report; a model's term vectors → ATS 
 
 from __future__ import annotations
 
+import os
+
 from positionbias import ops
+from positionbias.core.threads import share_the_machine
 
 TYPE_CHECKING = False  # typing's own costs milliseconds in which ``posbias`` could not yet answer a signal
 if TYPE_CHECKING:
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from positionbias.results.result import Result as Result
 
 __version__ = "0.1.0"
+
+share_the_machine(os.environ)  # numerical libraries read it once, when they are loaded
 
 # public name -> its module; each import_NAME stands in ops.imports
 _MODULES = {

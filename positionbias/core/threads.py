@@ -33,7 +33,8 @@ def cores() -> int:
 def share_the_machine(environment: MutableMapping[str, str]) -> None:
     """Let the threads of numerical libraries sleep while they wait, and be no more than a container's quota; a user's own variables stay.
 
-    It has an effect on libraries that are loaded later, and on processes started later.
+    It has an effect on libraries that are loaded later, and on processes started later. ``import positionbias`` calls it, so notebooks have it too
+    where they import torch after it.
     """
     if not any(name in environment for name in _WAITING):
         environment["OMP_WAIT_POLICY"] = "passive"
