@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,8 @@ Row = Mapping[str, Any]
 def peers() -> list[str]:
     """Each chosen row beside the peer that comes nearest by processor or clock, with the others behind it."""
     lines = ["| work | fastest peer | processor seconds | on the clock | the others |", "|---|---|---:|---:|---|"]
-    for row in _rows(CHOSEN):
+    found = _results(KEPT)["rows"]
+    for row in (found[name] for name in CHOSEN if name in found):
         first, *others = sorted(_beside(row), key=lambda one: min(float(one[clock]["median"]) for clock in CLOCKS))
         rest = ", ".join(f"{one['against']} {' / '.join(_median(one, clock) for clock in CLOCKS)}" for one in others)
         ratios = " | ".join(_ratio(first, clock) for clock in CLOCKS)
@@ -49,13 +50,14 @@ def speed() -> list[str]:
     """All rows of each machine, with goals and shares of what it multiplies."""
     lines: list[str] = []
     for kept in sorted(FOLDER.glob("speed*.json")):
-        machine = json.loads(kept.read_text("utf-8"))["machine"]
+        results = _results(kept)
+        machine = results["machine"]
         lines += [f"{machine['processor']}, {machine['cores']} cores ({', '.join(machine['instructions'])}):", ""]
         lines += [
             "| work | against | processor seconds: ratio | on the clock | goal | answer |",
             "|---|---|---:|---:|---:|---|",
         ]
-        for row in _rows(kept=kept):
+        for row in results["rows"].values():
             for one in row["comparisons"]:
                 goal = "–" if one["goal"] is None else f"≥ {one['goal']:g}"
                 ratios = " | ".join(_ratio(one, clock) for clock in CLOCKS)
@@ -64,10 +66,10 @@ def speed() -> list[str]:
     return lines[:-1]
 
 
-def _rows(names: tuple[str, ...] = (), kept: Path = KEPT) -> Iterator[Row]:
-    """The rows that were measured and have a peer, in the order of names."""
-    found = json.loads(kept.read_text("utf-8"))["rows"]
-    return (found[name] for name in names or found if name in found and _beside(found[name]))
+def _results(kept: Path) -> Row:
+    """The results of a machine, without rows that have no peer."""
+    found: Row = json.loads(kept.read_text("utf-8"))
+    return {**found, "rows": {name: row for name, row in found["rows"].items() if _beside(row)}}
 
 
 def _beside(row: Row) -> list[Row]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from positionbias import ops
-from positionbias.core.threads import share_the_machine
+from positionbias.core.threads import let_threads_sleep
 
 TYPE_CHECKING = False  # typing's own costs milliseconds in which ``posbias`` could not yet answer a signal
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-share_the_machine(os.environ)  # numerical libraries read it once, when they are loaded
+let_threads_sleep(os.environ)  # numerical libraries read it once, when they are loaded
 
 # public name -> its module; each import_NAME stands in ops.imports
 _MODULES = {

@@ -46,8 +46,7 @@ def test_what_is_made_smaller_is_there() -> None:
 
 
 @pytest.mark.parametrize("name", TRUE)
-def test_a_notebook_runs_and_finds_what_is_true(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # a kernel's threads would spin while they wait for each other
+def test_a_notebook_runs_and_finds_what_is_true(name: str, tmp_path: Path) -> None:
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for cell in code:

@@ -18,7 +18,7 @@ TYPE_CHECKING = False  # as in the package's __init__
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-__all__ = ["cores", "own_gpu", "share_devices", "share_the_machine"]
+__all__ = ["cores", "let_threads_sleep", "own_gpu", "share_devices", "share_the_machine"]
 
 _worker: int | None = None  # the number of this process among the workers of its command
 _WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
@@ -30,14 +30,21 @@ def cores() -> int:
     return processors() if quota is None else max(1, min(processors(), math.ceil(quota)))
 
 
-def share_the_machine(environment: MutableMapping[str, str]) -> None:
-    """Let the threads of numerical libraries sleep while they wait, and be no more than a container's quota; a user's own variables stay.
+def let_threads_sleep(environment: MutableMapping[str, str]) -> None:
+    """Let the threads of numerical libraries that are loaded later sleep while they wait; a user's own variables stay.
 
-    It has an effect on libraries that are loaded later, and on processes started later. ``import positionbias`` calls it, so notebooks have it too
-    where they import torch after it.
+    ``import positionbias`` calls it, for notebooks; their number of threads, which changes the last bits of products, is left alone.
     """
     if not any(name in environment for name in _WAITING):
         environment["OMP_WAIT_POLICY"] = "passive"
+
+
+def share_the_machine(environment: MutableMapping[str, str]) -> None:
+    """Let the threads of numerical libraries sleep while they wait, and be no more than a container's quota; a user's own variables stay.
+
+    It has an effect on libraries that are loaded later, and on processes started later.
+    """
+    let_threads_sleep(environment)
     if cores() < processors():
         environment.setdefault("OMP_NUM_THREADS", str(cores()))
 

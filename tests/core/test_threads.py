@@ -50,16 +50,31 @@ def test_what_the_user_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert environment == {"OMP_NUM_THREADS": "3", "GOMP_SPINCOUNT": "100"}
 
 
+def test_a_command_says_it_before_anything_heavy_is_loaded() -> None:
+    code = """
+import os, sys
+import positionbias.core.threads as threads
+def seen(environment):
+    print(environment is os.environ, "numpy" in sys.modules, "torch" in sys.modules)
+threads.share_the_machine = seen
+sys.argv = ["posbias", "--version"]
+from positionbias.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ))
+    assert done.stdout.splitlines()[0] == "True False False", done.stderr
+
+
 @pytest.mark.parametrize("entry", ["positionbias", "positionbias.__main__"])
 def test_an_import_says_it_before_anything_heavy_is_loaded(entry: str) -> None:
     code = f"""
 import os, sys
 import {entry}
-print(os.environ["OMP_WAIT_POLICY"], "numpy" in sys.modules, "torch" in sys.modules)
+print(os.environ["OMP_WAIT_POLICY"], "OMP_NUM_THREADS" in os.environ, "numpy" in sys.modules, "torch" in sys.modules)
 """
-    environment = {name: value for name, value in os.environ.items() if name not in threads._WAITING}
+    environment = {name: value for name, value in os.environ.items() if name not in (*threads._WAITING, "OMP_NUM_THREADS")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-    assert done.stdout == "passive False False\n", done.stderr
+    assert done.stdout == "passive False False False\n", done.stderr
 
 
 def test_this_systems_processors_are_at_least_one() -> None:
