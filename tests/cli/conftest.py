@@ -14,7 +14,7 @@ from tests import forked
 
 POSBIAS = [sys.executable, "-c", forked.POSBIAS]
 # as the fixture short_timings
-FORKED = f"from positionbias.core import timing; timing.PATIENCE = 0.03; {forked.POSBIAS}"
+FORKED = f"from positionbias.core import timing; timing.PATIENCE = {forked.PATIENCE}; {forked.POSBIAS}"
 RunPosbias = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -292,10 +292,14 @@ def without_lengths(results: Sequence[Result]) -> list[Result]:
     return [result for result in results if not getattr(result.payload, "group", "")]
 
 
+def few(results: Sequence[Result], *measures: str) -> list[Result]:
+    """The verdicts and these measures: a page of few figures."""
+    return without_lengths([one for one in results if isinstance(one.payload, Verdict) or one.measure in measures])
+
+
 def save_verdicts(folder: Path, systems: Mapping[str, float] = ONE, *, name: str = "Audit on squad") -> Path:
-    """Save the verdicts and rotation gaps of an audit: a page of few figures."""
-    kept = [result for result in audit(systems) if isinstance(result.payload, Verdict) or result.measure == "rotation gap"]
-    save_results(folder, kept, manifest(name))
+    """Save the verdicts and rotation gaps of an audit."""
+    save_results(folder, few(audit(systems), "rotation gap"), manifest(name))
     return folder
 
 

@@ -201,8 +201,8 @@ def test_no_word_leaves_the_figure_at_any_width(width: float) -> None:
 
 
 def test_a_page_shows_a_card_for_each_system_first(tmp_path: Path) -> None:
-    few = [one for one in FOUR if isinstance(one.payload, Verdict) or one.measure in ("position response", "PSI")]
-    save_results(tmp_path / "a", [ROTATED, RUN, *invented_audit.without_lengths(few)], invented_audit.manifest())
+    few = invented_audit.few(FOUR, "position response", "PSI")
+    save_results(tmp_path / "a", [ROTATED, RUN, *few], invented_audit.manifest())
     page = check(write_report([tmp_path / "a"], tmp_path / "r.html").read_text("utf-8"))
     section = next(e for e in page.root.every("section") if e.attributes["id"] == "found")
     cards = section.every("article")
