@@ -329,9 +329,8 @@ class Collection(Shown):
     @cached_property
     def _index(self) -> PassageIndex:
         folder, passages = self.cache / INDEX.name, self.passages_checksum
-        sealed = self.manifest.files is not None
         try:
-            return PassageIndex(folder, len(self), passages, sealed=sealed)
+            return PassageIndex(folder, len(self), passages)
         except (OSError, ValueError, EOFError, InputError):
             pass
         try:
@@ -341,7 +340,7 @@ class Collection(Shown):
             weakref.finalize(self, temporary.cleanup)
             folder = Path(temporary.name) / INDEX.name
             build_index(self.shard_paths, folder, passages)
-        return PassageIndex(folder, len(self), passages, sealed=sealed)
+        return PassageIndex(folder, len(self), passages)
 
     @property
     def cache(self) -> Path:

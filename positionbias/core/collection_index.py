@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from positionbias.core.arrays import mapped_array
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest, write_manifest
+from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder
 from positionbias.core.seal import SealedFile, verified
 from positionbias.core.seeds import keys128
@@ -47,14 +47,12 @@ _DO = "delete its folder, and it is built again"
 class PassageIndex:
     """The rows of passages by id. Look-ups verify what they read, on first access.
 
-    ``sealed``: the collection has digests, so the index must have a manifest; older collections have none.
-
     Raises:
         ValueError, OSError, InputError: no index in ``folder``, or a damaged one, or one of other passages.
     """
 
-    def __init__(self, folder: Path, passages: int, checksum: str, *, sealed: bool) -> None:
-        if (sealed or manifest_path(folder).is_file()) and read_manifest(folder, kind=_KIND).content.get(_OF) != checksum:
+    def __init__(self, folder: Path, passages: int, checksum: str) -> None:
+        if read_manifest(folder, kind=_KIND).content.get(_OF) != checksum:
             raise ValueError(f"{folder}: an index of other passages")
         self._file = SealedFile(folder / RECORDS)
         # as plain arrays: indexing a numpy.memmap costs more than the look-up itself

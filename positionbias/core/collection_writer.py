@@ -137,7 +137,7 @@ class CollectionWriter:
         with suppress(OSError):  # otherwise the index is rebuilt
             _copy_files(collection.cache, self.folder / CACHE)
         with suppress(OSError, ValueError, InputError):
-            PassageIndex(self.folder / INDEX, len(collection), checksum, sealed=True)
+            PassageIndex(self.folder / INDEX, len(collection), checksum)
             self._indexed = True
 
     def read_passages(self) -> Iterator[Passage]:
@@ -201,7 +201,7 @@ class CollectionWriter:
         passages = f"{checksum % CHECKSUM_MODULUS:032x}"
         if not self._indexed:
             build_index([self.shard_path(i) for i in range(self._shards)], self.folder / INDEX, passages, self._map_shards)
-        absent = self._absent(PassageIndex(self.folder / INDEX, count, passages, sealed=True), allow_absent)
+        absent = self._absent(PassageIndex(self.folder / INDEX, count, passages), allow_absent)
         # the split's name counts: a query that moves from one split to another changes the collection
         checksum += rows_checksum((name, split.checksum) for name, split in splits.items())
         content = {

@@ -75,11 +75,11 @@ def _build(work: Path, manifest: Manifest, build: Callable[[Path], None]) -> Non
 
 
 def _belongs(folder: Path, manifest: Manifest) -> bool:
-    """Check that the index has this kind and content, and is undamaged; one without digests is not trusted."""
+    """Check that the index has this kind and content, and is undamaged."""
     try:
         found = read_manifest(folder, kind="index")
         for name in found.files or ():
             verified(folder / name)
-        return found.files is not None and found.comparable() == manifest.comparable()
+        return found.comparable() == manifest.comparable()
     except (PositionBiasError, OSError):
         return False

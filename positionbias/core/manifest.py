@@ -22,7 +22,6 @@ from positionbias.core.closest import near_file, or_closest
 from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
 from positionbias.core.json_text import Json, JsonObject
-from positionbias.core.progress import remark
 from positionbias.core.publish import recover, write_json
 from positionbias.core.schema import read_as
 from positionbias.core.seal import AGAIN, MANIFEST, FileSeal, check_digest, check_names, manifest_digest, seal_file, seal_folder
@@ -64,7 +63,7 @@ class Manifest:
     ``kind`` is collection, run, checkpoint, vectors, results or study. ``content`` holds checksums and counts
     that follow from the settings and inputs alone. ``notes`` states in words the project's own decisions that
     the artefact depends on. ``files`` has the digests of the artefact's files by path within it (a single file's by its
-    name); None in older manifests.
+    name); None until it is written.
     """
 
     kind: str
@@ -204,10 +203,6 @@ def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
     if kind is not None and manifest.kind != kind:
         raise bad_input(artefact, wanted=wanted, found=f"a {manifest.kind}", do="give the right path")
     check_sizes(path, manifest)
-    if manifest.files is None:
-        remark(
-            f"{artefact}: made before artefacts had digests, so damage to it is not noticed; posbias verify --seal adds them"
-        )
     return manifest
 
 

@@ -105,8 +105,8 @@ def _not_ours(folder: Path) -> str:
     if not isinstance(record, dict) or not record.keys() >= _OURS:
         return found
     named = record.get("files")
-    if not isinstance(named, dict):  # older, without digests
-        return ""
+    if not isinstance(named, dict):
+        return found
     others = unnamed_files(folder, named)
     return f"{others[0]}, which is not part of it" if others else ""
 

@@ -3,8 +3,9 @@
 A manifest has each file's size and one XXH3-64 per MiB. They detect damage (a bad disk, a cut copy, a file of another artefact);
 they do not prove who wrote it. Identity is claimed by a SHA-256 or a checksum of records.
 
-A file's digests are in ``manifest.json`` of the nearest folder above it that has one, or in ``FILE.manifest.json``. A file that
-no manifest names (an unfinished or older artefact, a published release) is read unchecked.
+A file's digests are in ``FILE.manifest.json``, or in ``manifest.json`` of a folder above it. An artefact's manifest names every
+file in it, so the outermost manifest that names a file decides: no other file in between switches its digests off. A file that
+no manifest names (of an unfinished artefact, a published release) is read unchecked.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import mmap
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -27,7 +29,18 @@ from positionbias.core.schema import converted
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["BLOCK", "CACHE", "MANIFEST", "FileSeal", "SealedFile", "seal_file", "seal_folder", "unnamed_files", "verified"]
+__all__ = [
+    "BLOCK",
+    "CACHE",
+    "MANIFEST",
+    "FileSeal",
+    "SealedFile",
+    "check_file",
+    "seal_file",
+    "seal_folder",
+    "unnamed_files",
+    "verified",
+]
 
 T = TypeVar("T")
 BLOCK = 1 << 20
@@ -167,19 +180,17 @@ def seal_of(path: Path) -> FileSeal | None:
 def _seal_at(path: Path) -> FileSeal | None:
     if path.name == MANIFEST or path.name.endswith(f".{MANIFEST}"):
         return None  # it contains its own digest
-    try:
-        beside = path.with_name(f"{path.name}.{MANIFEST}")
-        if os.path.lexists(beside):  # of this one file, whose name may have changed since
-            if not beside.is_file():
-                raise bad_input(beside, wanted="a posbias manifest", found="something other than a file", do=AGAIN)
-            return next(iter(_seals(_state(beside), ours=True).values()), None)
-        for folder in path.parents:
-            manifest = folder / MANIFEST
+    seal, beside = None, path.with_name(f"{path.name}.{MANIFEST}")
+    if os.path.lexists(beside):  # of this one file, whose name may have changed since
+        if not beside.is_file():
+            raise bad_input(beside, wanted="a posbias manifest", found="something other than a file", do=AGAIN)
+        seal = next(iter(_seals(_state(beside), ours=True).values()), None)
+    for folder in path.parents:
+        manifest = folder / MANIFEST
+        with suppress(OSError):  # an unreadable folder has no artefact of ours
             if manifest.is_file():
-                return _seals(_state(manifest), ours=False).get(path.relative_to(folder).as_posix())
-    except OSError:
-        pass  # an unreadable parent folder has no artefact of ours
-    return None
+                seal = _seals(_state(manifest), ours=False).get(path.relative_to(folder).as_posix(), seal)
+    return seal
 
 
 @lru_cache(maxsize=64)
@@ -188,11 +199,11 @@ def _seals(manifest: _State, *, ours: bool) -> Mapping[str, FileSeal]:
     try:
         record = json.loads(manifest.path.read_bytes()) if manifest.bytes <= _MOST else None
         if not isinstance(record, dict) or not record.keys() >= _OURS:
-            return {}  # somebody else's, or older, without digests
+            raise ValueError("other JSON")
         seals = {name: FileSeal(**seal) for name, seal in (record["files"] or {}).items()}
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         if not ours:
-            return {}  # opening the artefact reads its manifest and reports the fault
+            return {}  # somebody else's; or opening the artefact reads its manifest and reports the fault
         found = str(error).splitlines()[0]
         raise bad_input(manifest.path, wanted="a posbias manifest", found=found, do=AGAIN) from error
     check_digest(manifest.path, record)
@@ -200,16 +211,16 @@ def _seals(manifest: _State, *, ours: bool) -> Mapping[str, FileSeal]:
 
 
 def check_digest(manifest: Path | str, record: JsonObject) -> None:
-    """Check a manifest's record against its own digest; it and the files' digests come together or not at all.
+    """Check a manifest's record against its own digest.
 
     Raises:
-        InputError: they differ, or one is missing.
+        InputError: they differ, or it has none, or none of its files.
     """
     digest = record.get("digest")
-    if digest is not None and digest != manifest_digest(record):
+    if digest is None or record.get("files") is None:
+        raise InputError(f"{manifest}: this manifest has no digests, so nothing could be checked; {AGAIN}")
+    if digest != manifest_digest(record):
         raise bad_input(manifest, wanted="a manifest as it was written", found="one that was changed since", do=AGAIN)
-    if (digest is None) != (record.get("files") is None):
-        raise bad_input(manifest, wanted="a manifest with its digest", found="one without", do=AGAIN)
 
 
 def check_names(manifest: Path | str, names: Iterable[str]) -> None:
@@ -236,11 +247,21 @@ def verified(path: Path) -> Path:
     seal = seal_of(path)
     _check_regular(path)
     if seal is not None:
-        try:
-            _verify(_state(path), seal)
-        except OSError as error:
-            raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do=AGAIN) from error
+        check_file(path, seal)
     return path
+
+
+def check_file(path: Path, seal: FileSeal) -> None:
+    """Compare a whole file with its digests, once per process and state of the file.
+
+    Raises:
+        InputError: its content differs, or it cannot be read.
+    """
+    _check_regular(path)
+    try:
+        _verify(_state(path), seal)
+    except OSError as error:
+        raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do=AGAIN) from error
 
 
 @lru_cache(maxsize=4_096)

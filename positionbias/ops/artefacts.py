@@ -12,7 +12,7 @@ from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, output_place, pasted, replaced_file
-from positionbias.core.progress import hint, say, track
+from positionbias.core.progress import hint, track
 from positionbias.core.settings import Panel, Setting
 from positionbias.core.shown import TEXTS
 from positionbias.core.splitter import remark_mixed_splitters
@@ -376,10 +376,6 @@ def verify(
         Sequence[Place],
         Setting("Artefacts (collections, runs, checkpoints, results …) or folders of them.", metavar="PATHS...", place="read"),
     ],
-    *,
-    seal: Annotated[
-        bool, Setting("Give digests to artefacts that have none, after comparing their content with their checksums.")
-    ] = False,
 ) -> Verification:
     """Compare every file of the artefacts at ``paths`` with the digests in their manifests.
 
@@ -400,14 +396,7 @@ def verify(
         whole       run                1 files        0.0 MB  train.run
     """
     from positionbias.core.verify import manifests_in
-    from positionbias.core.verify import seal as add_digests
     from positionbias.core.verify import verify as compare
 
-    every = []
-    for manifest in track([one for path in paths for one in manifests_in(input_place(path))], "verifying", unit="artefacts"):
-        found = compare(manifest)
-        every.append(add_digests(manifest) if seal and not found.sealed and not found.fault else found)
-    bare = sum(not found.sealed for found in every)
-    if bare and not seal:
-        say(f"{bare:,} of {len(every):,} artefacts have no digests to compare with; posbias verify --seal adds them")
-    return Verification(every)
+    manifests = [manifest for path in paths for manifest in manifests_in(input_place(path))]
+    return Verification([compare(manifest) for manifest in track(manifests, "verifying", unit="artefacts")])

@@ -49,7 +49,7 @@ def verification_text(artefacts: Sequence[Verified]) -> str:
     """Return a line for each artefact: its state, kind and size, and its path, below where it does not fit; then what is damaged."""
     lines, width = [], line_width()
     for found in artefacts:
-        state = "damaged" if found.fault else "whole" if found.sealed else "no digests"
+        state = "damaged" if found.fault else "whole"
         more = f" ({found.strange:,} files more than its manifest names)" if found.strange else ""
         own = f"{state:<11} {found.kind:<14} {found.files:>5,} files {found.bytes / 1e6:>10,.1f} MB"
         place = address_at(found.path) or found.path

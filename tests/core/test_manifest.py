@@ -6,6 +6,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from positionbias.core.manifest import (
     read_manifest,
     write_manifest,
 )
-from positionbias.core.seal import seal_file
+from positionbias.core.seal import seal_file, signed
 
 
 def test_an_input_stands_relative_to_its_artefact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,8 +84,8 @@ def test_no_absolute_path_is_written(small_collection) -> None:
         ({"kind": "checkpoint", "format_version": 1, "name": "x", "command": "x"}, "wanted a posbias run; found a checkpoint"),
     ],
 )
-def test_what_is_no_manifest_of_ours_is_one_line(tmp_path: Path, record: object, message: str) -> None:
-    (tmp_path / "manifest.json").write_text(json.dumps(record))
+def test_what_is_no_manifest_of_ours_is_one_line(tmp_path: Path, record: Any, message: str) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps(signed({**record, "files": {}}) if "kind" in record else record))
     with pytest.raises(InputError, match=message):
         read_manifest(tmp_path, kind="run")
 

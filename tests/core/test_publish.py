@@ -20,10 +20,11 @@ import pytest
 from positionbias.core import durable, publish
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, OutputExistsError, StorageError
+from positionbias.core.manifest import Manifest, read_manifest, write_manifest
 from positionbias.core.publish import atomic_file, atomic_folder, recover, refuse_existing
 from positionbias.core.run import read_run
 
-MANIFEST = json.dumps({"kind": "results", "command": "a test", "format_version": 1})
+MANIFEST = json.dumps({"kind": "results", "command": "a test", "format_version": 1, "files": {"a": {}, "text": {}}})
 
 
 def names(folder: Path) -> list[str]:
@@ -394,10 +395,11 @@ def test_a_run_is_completed_by_whoever_reads_it(tmp_path: Path) -> None:
     write_pair(tmp_path / "a.run", "q1 Q0 p1 1 0.5 new\n", manifest=False)
     commit = tmp_path / ".a.run.commit"
     commit.mkdir()
-    (commit / "a.run.manifest.json").write_text('{"of": "this"}')
+    write_manifest(tmp_path / "a.run.manifest.json", Manifest("run", "this", "a test"))
+    os.rename(tmp_path / "a.run.manifest.json", commit / "a.run.manifest.json")
     (tmp_path / "a.run.manifest.json").write_text('{"of": "another"}')
     assert read_run(tmp_path / "a.run").name == "new"
-    assert (tmp_path / "a.run.manifest.json").read_text() == '{"of": "this"}'
+    assert read_manifest(tmp_path / "a.run").name == "this"
     assert names(tmp_path) == ["a.run", "a.run.manifest.json"]
 
 

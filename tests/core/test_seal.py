@@ -20,7 +20,7 @@ from positionbias.core.manifest import Manifest, manifest_if_any, manifest_path,
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run, read_rankings, read_run, write_run
 from positionbias.core.seal import BLOCK, FileSeal, SealedFile, manifest_digest, seal_file, seal_folder, verified
-from positionbias.core.verify import manifests_in, seal, verify
+from positionbias.core.verify import manifests_in, verify
 from tests.sealing import reseal, unseal
 
 
@@ -160,7 +160,7 @@ def test_a_field_of_another_type_is_one_line(collection: Path, change: Callable[
 
 def test_a_manifest_names_files_within_its_artefact(collection: Path) -> None:
     unseal(collection, lambda record: record.update(files={"../secret": {"bytes": 0, "digest": ""}}))
-    with pytest.raises(InputError, match="wanted a manifest with its digest"):
+    with pytest.raises(InputError, match="this manifest has no digests"):
         Collection(collection)
     path = collection / "manifest.json"
     record = json.loads(path.read_text())
@@ -254,26 +254,6 @@ def test_a_collection_that_cannot_be_written_is_read_all_the_same(collection: Pa
     assert Collection(collection).texts(["p1"]) == ["text 1 " * 40]
 
 
-def test_old_artefacts_open_with_one_remark_and_can_be_sealed(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    unseal(collection)
-    for _ in range(2):
-        assert Collection(collection).texts(["p1"]) == ["text 1 " * 40]
-    assert capsys.readouterr().err.count("made before artefacts had digests") == 1
-    manifest = manifest_path(collection)
-    assert not verify(manifest).sealed
-    found = seal(manifest)
-    assert (found.sealed, found.files, found.fault) == (True, 5, "")
-    assert read_manifest(collection).files == seal_folder(collection)
-
-
-def test_what_is_not_what_its_manifest_says_is_not_sealed(collection: Path) -> None:
-    shard = collection / "passages" / "00000.arrow"
-    flip(shard, shard.read_bytes().index(b"text 77 "))
-    unseal(collection)
-    with pytest.raises(InputError, match="c: wanted passages with the checksum"):
-        seal(manifest_path(collection))
-
-
 def test_verify_names_what_is_damaged(collection: Path) -> None:
     assert [verify(path).fault for path in manifests_in(collection.parent)] == ["", ""]  # the collection and its index of ids
     flip(collection / "cache" / "passages" / "buckets.npy", 200)
@@ -283,6 +263,21 @@ def test_verify_names_what_is_damaged(collection: Path) -> None:
     assert "buckets.npy: wanted the content" in index.fault
     assert "test.parquet: wanted" in whole.fault
     assert "No such file" in whole.fault
+
+
+def test_the_outermost_manifest_that_names_a_file_decides(tmp_path: Path) -> None:
+    file = tmp_path / "outer" / "inner" / "file"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"first")
+    write_manifest(tmp_path / "outer" / "manifest.json", Manifest("results", "outer", "a test"))
+    file.write_bytes(b"other")
+    write_manifest(file.parent / "manifest.json", Manifest("results", "inner", "a test"))
+    write_manifest(file.with_name("file.manifest.json"), Manifest("run", "file", "a test"))
+    assert verify(file.parent / "manifest.json").fault == ""  # verify holds each manifest against its own files
+    with pytest.raises(InputError, match="file: wanted the content that its manifest names"):
+        verified(file)
+    (tmp_path / "outer" / "manifest.json").unlink()
+    assert verified(file) == file
 
 
 def test_a_file_that_shrinks_is_refused(tmp_path: Path) -> None:
