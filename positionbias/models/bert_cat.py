@@ -25,6 +25,7 @@ from positionbias.models.tensors import FACTS, FIX, load_weights, read_shape, sa
 __all__ = ["BertCat"]
 
 WEIGHTS = "model.safetensors"
+_KEPT = 4  # times the room for a pair: which text of a pair is cut by one piece more depends on their whole lengths
 _OUTPUTS: dict[Head, int] = {"linear": 1, "relevance": 2}
 
 
@@ -61,15 +62,12 @@ class BertCat(nn.Module):
     # -- reading ------------------------------------------------------------------------------------
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the word pieces of queries, as many as a pair has room for."""
-        return self.encoder.read(texts, self.room)
+        """Return the word pieces of queries, the first of very long ones; pairs are cut when they are assembled."""
+        return self.encoder.read(texts, _KEPT * self.room)
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the word pieces of passages, as many as a pair has room for; pairs are cut when they are assembled.
-
-        If each text alone is longer, they count as equal, so the odd piece goes to the passage [decision].
-        """
-        return self.encoder.read(texts, self.room)
+        """Return the word pieces of passages, as of queries."""
+        return self.encoder.read(texts, _KEPT * self.room)
 
     def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
         """Implement ``Ranker.inputs``: ``input_ids``, and where needed ``token_type_ids`` and ``attention_mask``, each ``(n, length)``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +19,10 @@ from positionbias.core.publish import write_json
 from positionbias.models.cls_only import cls_logits, cls_states
 from positionbias.models.door import check_door
 from positionbias.models.encoder_source import encoder_folder
-from positionbias.models.encoder_template import longest_first, read_template
+from positionbias.models.encoder_template import ReadsOtherwise, assemble, plain_read, read_template, whole_texts
 from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.inference import inference_form
+from positionbias.models.layout import UnsupportedLayout
 from positionbias.models.linear import use_fast_linears
 from positionbias.models.offset import position_offset
 from positionbias.models.protocols import Tokens
@@ -32,7 +33,6 @@ __all__ = [
     "Encoder",
     "load_encoder",
     "open_encoder",
-    "plain_read",
     "quiet_transformers",
     "read_pretrained",
     "save_pretrained",
@@ -51,7 +51,7 @@ class Encoder(nn.Module):
         use_fast_linears(model)
         self.model = model
         self.tokenizer = tokenizer
-        _whole_texts(tokenizer)
+        whole_texts(tokenizer)
         self.template = read_template(tokenizer)
         taken = inspect.signature(self.backbone.forward).parameters
         if "token_type_ids" not in taken:  # DistilBERT: its tokenizer may be BERT's
@@ -122,15 +122,7 @@ class Encoder(nn.Module):
 
         Pairs are cut longest first. Without padding there is no ``attention_mask``.
         """
-        if second is None:
-            room = limit - self.template.single.added
-            return self.template.assemble([(text[:room],) for text in first])
-        room = limit - self.template.pair.added
-        pairs: list[tuple[Tokens, ...]] = []
-        for one, two in zip(first, second, strict=True):
-            keep, keep_second = longest_first(len(one), len(two), room)
-            pairs.append((one[:keep], two[:keep_second]))
-        return self.template.assemble(pairs)
+        return assemble(self.template, first, second, limit=limit)
 
     # -- computing ----------------------------------------------------------------------------------
 
@@ -169,25 +161,6 @@ class Encoder(nn.Module):
         save_pretrained(folder, self.model, self.tokenizer, length=length)
 
 
-def plain_read(tokenizer: Any, texts: Sequence[str], limit: int | None) -> list[list[int]]:
-    """Return the token numbers of texts, the first ``limit`` of each, without special tokens."""
-    if not texts:
-        return []
-    fast = _whole_texts(tokenizer)
-    if fast is None:
-        return [row[:limit] for row in tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]]
-    return [encoding.ids[:limit] for encoding in fast.encode_batch_fast(list(texts), add_special_tokens=False)]
-
-
-def _whole_texts(tokenizer: Any) -> Any:
-    """Return the fast tokenizer, if any, with truncation and padding off, which its file or another call may have set."""
-    fast = getattr(tokenizer, "backend_tokenizer", None)
-    if fast is not None and (fast.truncation or fast.padding):  # set only where needed: another thread may be reading
-        fast.no_truncation()
-        fast.no_padding()
-    return fast
-
-
 def save_pretrained(folder: Path, model: Any, tokenizer: Any, *, length: int) -> None:
     """Write config, weights and tokenizer in Hugging Face's layout; ``length`` is where other software cuts texts."""
     with weight_errors(folder), quiet_transformers():
@@ -200,28 +173,40 @@ def save_pretrained(folder: Path, model: Any, tokenizer: Any, *, length: int) ->
 
 
 def load_encoder(name: str | Path) -> Encoder:
-    """Load a pre-trained encoder: ``minilm`` (extra ``minilm``), a folder, or a Hugging Face id.
+    """Load a pre-trained encoder to train: ``minilm`` (extra ``minilm``), a folder, or a Hugging Face id.
+
+    Ours read the front of a text, whatever the tokenizer's files say of its sides, and are saved with a tokenizer that says so.
 
     Raises:
         InputError: a folder without config, weights or tokenizer; a hub id out of reach; a model of another kind.
         DependencyError: ``minilm`` without its package.
     """
-    return open_encoder(encoder_folder(name))
+    encoder = open_encoder(encoder_folder(name))
+    encoder.tokenizer.truncation_side = encoder.tokenizer.padding_side = "right"
+    return encoder
 
 
-def open_encoder(folder: Path, *, classifier: bool = False, backbone: str | None = None) -> Encoder:
+def open_encoder(
+    folder: Path,
+    *,
+    classifier: bool = False,
+    backbone: str | None = None,
+    check: Callable[[Any], object] = read_template,
+) -> Encoder:
     """Load an encoder from a checked folder; with ``classifier``, as a sequence classifier of one label with its head.
 
-    ``backbone`` is transformers' type of the encoder, where ``config.json`` names another library's.
+    ``backbone`` is transformers' type of the encoder, where ``config.json`` names another library's. ``check`` gets the tokenizer before
+    any weights are read, and may raise ReadsOtherwise.
 
     Raises:
+        UnsupportedLayout: a tokenizer or a model that reads otherwise than ours.
         InputError: damaged files, missing tensors, or not a text encoder.
     """
     from transformers import AutoModel, AutoModelForSequenceClassification
 
     kind = AutoModelForSequenceClassification if classifier else AutoModel
     try:
-        model, tokenizer, lacking = read_pretrained(folder, kind, backbone)
+        model, tokenizer, lacking = read_pretrained(folder, kind, backbone, check)
         missing = sorted(name for name in lacking if classifier or not name.startswith("pooler."))
         if missing:
             raise ValueError(none_of(missing))
@@ -231,9 +216,12 @@ def open_encoder(folder: Path, *, classifier: bool = False, backbone: str | None
     except InputError:
         raise
     except Exception as error:  # transformers, tokenizers and safetensors each have errors of their own
-        raise unreadable(
+        refused = unreadable(
             folder, error, wanted=f"a text encoder {'and its head, ' * classifier}with its tokenizer", do="give another encoder"
-        ) from error
+        )
+        if isinstance(error, ReadsOtherwise):
+            refused = UnsupportedLayout(str(refused), str(error))
+        raise refused from error
 
 
 def _headless(model: Any) -> Any:
@@ -243,11 +231,13 @@ def _headless(model: Any) -> Any:
     return model
 
 
-def read_pretrained(folder: Path, kind: Any, backbone: str | None = None) -> tuple[Any, Any, Collection[str]]:
+def read_pretrained(
+    folder: Path, kind: Any, backbone: str | None = None, check: Callable[[Any], object] | None = None
+) -> tuple[Any, Any, Collection[str]]:
     """Load a folder in float32 with one of transformers' auto classes: the model, its tokenizer, and the names of missing tensors.
 
     Nothing is fetched, not even a kernel; no code in the folder runs; torch's generator is unchanged, although unused parts are random.
-    ``backbone``: as in ``open_encoder``.
+    ``backbone`` and ``check``: as in ``open_encoder``.
 
     Raises:
         InputError: settings that name code, a file or another model.
@@ -258,6 +248,8 @@ def read_pretrained(folder: Path, kind: Any, backbone: str | None = None) -> tup
     with quiet_transformers(), no_kernels(), torch.random.fork_rng(devices=[]):
         safe = {"trust_remote_code": False, "local_files_only": True}
         tokenizer = AutoTokenizer.from_pretrained(folder, tokenizer_type=backbone, **safe)
+        if check is not None:
+            check(tokenizer)
         model, report = kind.from_pretrained(
             folder,
             **({} if backbone is None else {"config": _config_of(folder, backbone)}),
@@ -295,7 +287,7 @@ def _check_reads(encoder: Encoder) -> None:
     with torch.no_grad():
         one, other = (encoder.cls(**encoder.assemble([[number, 0]], limit=64)) for number in (known - 1, known - 2))
     if encoder.backbone.config.is_encoder_decoder or torch.equal(one, other):
-        raise ValueError("a model whose first token sees nothing of the text (it reads from left to right)")
+        raise ReadsOtherwise("a model whose first token sees nothing of the text (it reads from left to right)")
 
 
 @contextmanager

@@ -3,7 +3,8 @@
     single:  start, text, end                 [CLS] q [SEP]
     pair:    start, first, middle, second, end [CLS] q [SEP] p [SEP]; RoBERTa: <s> q </s> </s> p </s>
 
-Frames are derived from the tokenizer's output for a sample, never hard-coded.
+Frames are derived from the tokenizer's output for a sample, never hard-coded. ``check_reading`` compares texts put together so with the
+tokenizer's own call.
 """
 
 from __future__ import annotations
@@ -18,7 +19,24 @@ from torch import Tensor
 
 from positionbias.models.protocols import Tokens
 
-__all__ = ["Frame", "Template", "longest_first", "read_template"]
+__all__ = [
+    "Frame",
+    "ReadsOtherwise",
+    "Template",
+    "assemble",
+    "check_reading",
+    "check_sides",
+    "longest_first",
+    "plain_read",
+    "read_template",
+    "whole_texts",
+]
+
+_MOST_SAMPLE = 20_000  # numbers counted up in a long sample
+
+
+class ReadsOtherwise(ValueError):
+    """An encoder that reads texts otherwise than ours; the message says how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +115,85 @@ def read_template(tokenizer: Any) -> Template:
     """Derive the template of a tokenizer.
 
     Raises:
-        ValueError: it puts nothing before a text (no [CLS]), or mixes the texts of a pair.
+        ReadsOtherwise: it puts nothing before a text (no [CLS]), has no padding, or mixes the texts of a pair.
     """
     typed = "token_type_ids" in tokenizer.model_input_names
     single = _frame_of(tokenizer("a"), texts=1, typed=typed)
     pair = _frame_of(tokenizer("a", "a"), texts=2, typed=typed)
     if not single.special[0] or single.special[0] != pair.special[0]:
-        raise ValueError("a tokenizer that puts no special token before a text")
+        raise ReadsOtherwise("a tokenizer that puts no special token before a text")
     if tokenizer.pad_token_id is None:
-        raise ValueError("a tokenizer without a padding token")
+        raise ReadsOtherwise("a tokenizer without a padding token")
     return Template(single, pair, tokenizer.pad_token_id, tokenizer.pad_token_type_id, typed)
+
+
+def check_reading(tokenizer: Any, limit: int, *, texts: int) -> None:
+    """Compare samples read by ``plain_read`` and a template with the tokenizer's own call, of ``limit`` tokens.
+
+    Samples are empty, short, longer than the limit by either text of a pair or both, and hold capitals, accents, white space and special
+    tokens.
+
+    Raises:
+        ReadsOtherwise: the call gives other tokens for one of them, or cuts or pads on the left.
+    """
+    check_sides(tokenizer)
+    template = read_template(tokenizer)
+    long = " ".join(map(str, range(min(limit, _MOST_SAMPLE))))
+    short = f"  A Café\tin ÉCOLE\u2019s  {tokenizer.cls_token or ''}x {tokenizer.unk_token or ''}\n"
+    samples = [("",), (short,), (f"{short}{long}",)]
+    if texts == 2:
+        longer = f"{long} {long}"
+        samples = [(short, "b"), ("b", short), (short, long), (long, "b"), (long, longer), (longer, long), (long, long)]
+    for sample in samples:
+        wanted = dict(tokenizer(*sample, truncation="longest_first", max_length=limit, verbose=False))
+        given = assemble(template, *([row] for row in plain_read(tokenizer, sample, None)), limit=limit)
+        if any(wanted[name] != tensor[0].tolist() for name, tensor in given.items()):
+            raise ReadsOtherwise("a tokenizer whose own call gives other tokens")
+
+
+def check_sides(tokenizer: Any) -> None:
+    """Check that a tokenizer cuts and pads texts on the right.
+
+    Raises:
+        ReadsOtherwise: it cuts or pads them on the left.
+    """
+    for what in ("truncation_side", "padding_side"):
+        if (side := getattr(tokenizer, what, "right")) != "right":
+            raise ReadsOtherwise(f"a tokenizer with {what} {side!r}")
+
+
+def assemble(
+    template: Template, first: Sequence[Tokens], second: Sequence[Tokens] | None = None, *, limit: int
+) -> dict[str, Tensor]:
+    """Return input tensors ``(n, longest)`` of texts or pairs, cut to ``limit`` tokens including special ones, pairs longest first."""
+    if second is None:
+        room = limit - template.single.added
+        return template.assemble([(text[:room],) for text in first])
+    room = limit - template.pair.added
+    pairs: list[tuple[Tokens, ...]] = []
+    for query, passage in zip(first, second, strict=True):
+        keep, keep_second = longest_first(len(query), len(passage), room)
+        pairs.append((query[:keep], passage[:keep_second]))
+    return template.assemble(pairs)
+
+
+def plain_read(tokenizer: Any, texts: Sequence[str], limit: int | None) -> list[list[int]]:
+    """Return the token numbers of texts, the first ``limit`` of each, without special tokens."""
+    if not texts:
+        return []
+    fast = whole_texts(tokenizer)
+    if fast is None:
+        return [row[:limit] for row in tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]]
+    return [encoding.ids[:limit] for encoding in fast.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+
+def whole_texts(tokenizer: Any) -> Any:
+    """Return the fast tokenizer, if any, with truncation and padding off, which its file or another call may have set."""
+    fast = getattr(tokenizer, "backend_tokenizer", None)
+    if fast is not None and (fast.truncation or fast.padding):  # set only where needed: another thread may be reading
+        fast.no_truncation()
+        fast.no_padding()
+    return fast
 
 
 def _frame_of(encoding: Any, *, texts: int, typed: bool) -> Frame:
@@ -124,7 +211,7 @@ def _frame_of(encoding: Any, *, texts: int, typed: bool) -> Frame:
             special.append([])
             special_types.append([])
         elif owner != len(text_types) - 1 or special[-1]:
-            raise ValueError("a tokenizer that mixes the texts of a pair")
+            raise ReadsOtherwise("a tokenizer that mixes the texts of a pair")
     if len(text_types) != texts:
-        raise ValueError(f"a tokenizer that makes {len(text_types)} texts of {texts}")
+        raise ReadsOtherwise(f"a tokenizer that makes {len(text_types)} texts of {texts}")
     return Frame(tuple(map(tuple, special)), tuple(map(tuple, special_types)), tuple(text_types))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from torch import nn
 
@@ -14,8 +14,9 @@ from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.colbert import ColBERT
 from positionbias.models.door import module_records
-from positionbias.models.encoder import Encoder, open_encoder
+from positionbias.models.encoder import NO_LIMIT, Encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
+from positionbias.models.encoder_template import ReadsOtherwise, check_reading
 from positionbias.models.layout import (
     FAMILIES,
     OURS,
@@ -100,9 +101,11 @@ def load_foreign(folder: Path, kind: str | None = None) -> Foreign:
     except UnsupportedLayout as error:
         if kind in OURS:
             raise
-        from positionbias.models.sbert import load_by_library
+        because = error.found
+    # after the block, whose exception holds what was read of the model
+    from positionbias.models.sbert import load_by_library
 
-        model = load_by_library(folder, family, because=error.found)
+    model = load_by_library(folder, family, because=because)
     return Foreign(model, (*notes, "run by sentence-transformers"), ("sentence-transformers",))
 
 
@@ -158,7 +161,19 @@ def _can_be(folder: Path, asked: Family, said: Family | None) -> bool:
 
 
 def _ours(folder: Path, layout: Layout) -> BertCat | BertDot:
-    encoder = open_encoder(folder, classifier=layout.classifier)
+    def check(tokenizer: Any) -> None:
+        from transformers import AutoConfig
+
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        named = getattr(config, "max_position_embeddings", None) or 0
+        positions = named if named > 0 else NO_LIMIT
+        for length in {layout.query_length, layout.passage_length}:
+            limit = min(length or tokenizer.model_max_length, positions)
+            if limit >= NO_LIMIT:
+                raise ReadsOtherwise("an encoder without a limit of length")
+            check_reading(tokenizer, int(limit), texts=2 if layout.kind == "bert_cat" else 1)
+
+    encoder = open_encoder(folder, classifier=layout.classifier, check=check)
     return (_cat(layout, encoder) if layout.kind == "bert_cat" else _dot(layout, encoder)).eval()
 
 

@@ -57,6 +57,10 @@ _MODEL_TYPES: dict[str, Family] = {
     "ColBERT": "multi-vector",  # PyLate's name for it
     "SparseEncoder": "sparse",
 }
+# settings of the module Transformer that ours read, or that change nothing here
+_READ = frozenset({
+    "document_length", "max_seq_length", "module_output_name", "query_length", "transformer_task", "unpad_inputs",
+})  # fmt: skip
 _DO = "give another model, or train one from its encoder (posbias train bert_cat or bert_dot, --encoder)"
 
 
@@ -127,9 +131,7 @@ def read_layout(folder: Path, family: Family) -> Layout:
         _check_labels(folder)
         return Layout("bert_cat", classifier=True)
     modules = _modules(folder)
-    transformer = _json(folder / TRANSFORMER) if (folder / TRANSFORMER).is_file() else {}
-    if transformer.get("do_lower_case"):
-        raise _unsupported(folder / TRANSFORMER, "lower-casing before the tokenizer (do_lower_case)")
+    transformer = _transformer(folder)
     read = _cross_encoder if family == "cross-encoder" else _bi_encoder
     return read(folder, facts, transformer, modules)
 
@@ -199,6 +201,18 @@ def _bi_encoder(folder: Path, facts: dict, transformer: dict, modules: list[tupl
         query_prompt=query,
         passage_prompt=passage,
     )
+
+
+def _transformer(folder: Path) -> dict[str, Any]:
+    """Return the settings of the module Transformer, after checking that ours read all of them."""
+    for place in sorted(folder.glob("sentence_*_config.json")):
+        if place.name != TRANSFORMER:
+            raise _unsupported(place, "an encoder's settings under an older name")
+    transformer = _json(folder / TRANSFORMER) if (folder / TRANSFORMER).is_file() else {}
+    for name, value in transformer.items():
+        if value and name not in _READ and not (name == "modality_config" and set(value) == {"text"}):
+            raise _unsupported(folder / TRANSFORMER, f"a setting of the encoder ({name})")
+    return transformer
 
 
 def _modules(folder: Path) -> list[tuple[str, Path]]:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.encoder import Encoder, open_encoder
+from positionbias.models.encoder_template import check_sides
 from positionbias.models.lightning_ir import Aggregation, LightningPooling, LightningSettings, Side, Sparsification
 from positionbias.models.protocols import Tokens
 from positionbias.models.shapes import BertCatConfig
@@ -33,7 +34,7 @@ def load_lightning_ir(folder: Path, settings: LightningSettings) -> LightningMon
     Raises:
         InputError: damaged files, missing or extra tensors, or a token that the tokenizer lacks.
     """
-    encoder = open_encoder(folder, backbone=settings.backbone_model_type)
+    encoder = open_encoder(folder, backbone=settings.backbone_model_type, check=check_sides)
     head = _head(folder, encoder)
     if settings.family == "cross-encoder":
         config = BertCatConfig(encoder.most_tokens(None), head="relevance" if settings.scoring_strategy == "mono" else "linear")

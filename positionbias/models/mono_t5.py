@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.models.encoder import plain_read, read_pretrained, save_pretrained, unreadable
+from positionbias.models.encoder import read_pretrained, save_pretrained, unreadable
 from positionbias.models.encoder_source import check_encoder_folder, encoder_folder
-from positionbias.models.encoder_template import Frame, Template
+from positionbias.models.encoder_template import Frame, Template, plain_read
 from positionbias.models.linear import use_fast_linears
 from positionbias.models.protocols import Role, Tokens
 from positionbias.models.relevance import log_relevance

@@ -29,6 +29,7 @@ __all__ = [
     "TOKEN_CHARACTERS",
     "UNKNOWN_ROOM",
     "AnyRanker",
+    "CutSide",
     "PassageEncoder",
     "Ranker",
     "Role",
@@ -40,6 +41,7 @@ __all__ = [
     "TokenReader",
     "Tokens",
     "VariantScorer",
+    "cut_side",
     "encodes_alone",
     "known_room",
     "pad_rows",
@@ -48,6 +50,7 @@ __all__ = [
 
 Tokens = Sequence[int]
 Role = Literal["embedding", "kernels", "body"]
+CutSide = Literal["left", "right"]
 TOKEN_CHARACTERS = 4  # roughly, per token of an endpoint
 UNKNOWN_ROOM = sys.maxsize  # of encoders without a known limit
 
@@ -281,6 +284,17 @@ def token_reader(model: AnyRanker | None) -> TokenReader | None:
     """Return a reader that counts the tokens a model reads of a text; None if unknown."""
     found = getattr(model, "reader", model)
     return found if isinstance(found, TokenReader) and found.room != UNKNOWN_ROOM else None
+
+
+def cut_side(model: AnyRanker | None) -> CutSide:
+    """Return the side on which a model cuts a text beyond its limit: "left" loses the text's front, "right" its end.
+
+    It is the tokenizer's ``truncation_side``, which only models run by sentence-transformers may have on the left; "right" if unknown.
+    """
+    while (base := getattr(model, "base", None)) is not None:  # of a model with a remedy
+        model = base
+    side: CutSide = getattr(getattr(model, "reader", model), "cut_side", "right")
+    return side
 
 
 def pad_rows(rows: Sequence[Tokens | np.ndarray], padding: int = 0) -> Tensor:

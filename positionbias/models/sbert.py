@@ -19,10 +19,12 @@ from torch import nn
 
 from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
 from positionbias.models.door import check_door
-from positionbias.models.encoder import NO_LIMIT, plain_read, quiet_transformers
+from positionbias.models.encoder import NO_LIMIT, quiet_transformers
+from positionbias.models.encoder_template import plain_read
 from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.layout import Family
-from positionbias.models.sbert_encoders import BiEncoder, LibraryEncoder, MultiVector, Sparse
+from positionbias.models.protocols import CutSide
+from positionbias.models.sbert_encoders import BiEncoder, LibraryEncoder, MultiVector, Sparse, check_padding
 from positionbias.models.tensors import none_of
 
 __all__ = ["CrossEncoder", "load_by_library", "wrap_library_model"]
@@ -136,6 +138,7 @@ class CrossEncoder:
         self._model = model
         self._pairs = _PAIRS
         self.reader = _reader(model)
+        check_padding(model.tokenizer, lambda texts: torch.as_tensor(self.score(texts[0], texts)), folder)
 
     @property
     def device(self) -> torch.device:
@@ -173,6 +176,12 @@ class _PairReader:
     tokenizer: Any
     room: int
 
+    @property
+    def cut_side(self) -> CutSide:
+        """The side on which the tokenizer cuts."""
+        side: CutSide = self.tokenizer.truncation_side
+        return side
+
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token numbers of queries, as many as a pair has room for."""
         return plain_read(self.tokenizer, texts, self.room)
@@ -188,7 +197,9 @@ def _reader(model: Any) -> _PairReader | None:
 
     first, tokenizer, limit = model[0], model.tokenizer, model.max_seq_length
     plain = getattr(first, "transformer_task", None) in ("sequence-classification", "feature-extraction")
-    if not plain or first.do_lower_case or model.default_prompt_name or not isinstance(tokenizer, PreTrainedTokenizerBase):
+    if not plain or "message" in first.modality_config or model.default_prompt_name:
+        return None
+    if not isinstance(tokenizer, PreTrainedTokenizerBase):
         return None
     if not limit or limit >= NO_LIMIT:
         return None

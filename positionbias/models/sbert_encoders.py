@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,8 +15,32 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.core.errors import bad_input
+from positionbias.models.protocols import CutSide
 
-__all__ = ["BiEncoder", "LibraryEncoder", "MultiVector", "ReadText", "Sparse"]
+__all__ = ["BiEncoder", "LibraryEncoder", "MultiVector", "ReadText", "Sparse", "check_padding"]
+
+_SAME = 1e-3  # of the largest number: smaller changes of an output with the others in its batch are rounding
+_PROBE = "the lamp of the hall"
+
+
+def check_padding(tokenizer: Any, output: Callable[[list[str]], Tensor], folder: Path) -> None:
+    """Check that a model whose tokenizer pads on the left gives a text the same ``output (n, …)`` beside a longer one.
+
+    Left padding moves the positions of encoders that count them from the batch's first column.
+
+    Raises:
+        InputError: it does not.
+    """
+    if getattr(tokenizer, "padding_side", "right") != "left":
+        return
+    alone, beside = output([_PROBE])[0], output([_PROBE, " ".join([_PROBE] * 3)])[0]
+    if float((alone - beside).abs().max()) > _SAME * float(alone.abs().max()):
+        raise bad_input(
+            folder,
+            wanted="scores that do not depend on the other texts in a batch",
+            found='a tokenizer that pads on the left ("padding_side": "left"), which moves this encoder\'s positions',
+            do='write "right" there in a copy of the model',
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +67,8 @@ class LibraryEncoder:
         tokenizer = model.tokenizer
         # a copy: texts are read in a thread while the model works, and calling a tokenizer sets its padding and truncation
         self._counting = deepcopy(tokenizer) if isinstance(tokenizer, PreTrainedTokenizerBase) else None
+        self.cut_side: CutSide = getattr(self._counting, "truncation_side", "right")
+        check_padding(tokenizer, lambda texts: self._rows(self._encode(model.encode_document, texts))[0].sum(dim=1), folder)
 
     @property
     def device(self) -> torch.device:
