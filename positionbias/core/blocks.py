@@ -87,7 +87,9 @@ class Block:
             ) from None
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Yield the lines without their newline, numbered from 0 within this block; only ``\\n`` ends a line.
+        """Yield the lines, numbered from 0 within this block, without their ends: ``\\n``, or ``\\r\\n`` as Windows writes it.
+
+        Any other ``\\r`` is text.
 
         Raises:
             InputError: as ``text``.
@@ -97,7 +99,7 @@ class Block:
         while start < len(text):
             end = text.find("\n", start)
             end = len(text) if end < 0 else end
-            yield number, text[start:end]
+            yield number, text[start:end].removesuffix("\r") if end < len(text) else text[start:]
             start, number = end + 1, number + 1
 
     def fingerprint(self) -> str:
@@ -139,7 +141,7 @@ def file_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
 
 
 def file_lines(path: Path | str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a UTF-8 file without their newline, numbered from 1.
+    """Yield the lines of a UTF-8 file without their ends (``Block.lines``), numbered from 1.
 
     Raises:
         InputError: as ``file_blocks``, or not UTF-8 (line and byte are named).

@@ -1,7 +1,7 @@
 """Compute measures by ir_measures, on exactly our ranks.
 
-The evaluators read scores as float32 and break ties by their own rules, so they get minus the rank as score, which is
-strictly decreasing and exact.
+The evaluators read scores as float32 and break ties by their own rules, so they get n, n − 1, …, 1 as scores of n passages: exact,
+strictly decreasing, and above 0, which Compat takes for a passage that was not retrieved.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from positionbias.evaluation.judgements import Judgements
 if TYPE_CHECKING:
     import ir_measures
 
-__all__ = ["by_ir_measures"]
+__all__ = ["by_ir_measures", "falling_scores"]
 
 _LOWEST = -1  # not relevant; pytrec_eval writes outside its tables for a lower grade
 _Grades = dict[str, dict[str, int]]
@@ -35,7 +35,7 @@ def by_ir_measures(measures: Sequence[ir_measures.Measure], judgements: Judgemen
         if max(judged.values()) < 0:
             grades[query_id] = dict.fromkeys(judged, 0)
     scores = {
-        query_id: {passage_id: -float(rank) for rank, passage_id in enumerate(run[query_id].passage_ids, 1)}
+        query_id: falling_scores(run[query_id].passage_ids)
         for query_id in judgements.query_ids
         if query_id in run and run[query_id].passage_ids
     }
@@ -47,6 +47,15 @@ def by_ir_measures(measures: Sequence[ir_measures.Measure], judgements: Judgemen
         if found.query_id in place:  # Perl adds a mean over all queries
             values[str(found.measure)][place[found.query_id]] = float(found.value)
     return values
+
+
+def falling_scores(passage_ids: Sequence[str]) -> dict[str, float]:
+    """Return scores for passages in the order of their ranks.
+
+    >>> falling_scores(["b", "a"])
+    {'b': 2.0, 'a': 1.0}
+    """
+    return dict(zip(passage_ids, map(float, range(len(passage_ids), 0, -1)), strict=True))
 
 
 def _numbered(grades: _Grades, scores: _Scores, place: Mapping[str, int]) -> tuple[_Grades, _Scores, dict[str, int]]:

@@ -167,7 +167,7 @@ class Judgements:
     def _lines(self, path: Path) -> None:
         for block in file_blocks(path):
             for number, line in block.lines():
-                columns = line.removesuffix("\r").split("\t")
+                columns = line.split("\t")
                 header = block.start == 0 and number == 0 and tuple(columns) == BEIR_HEADER
                 if line.strip() and not header:
                     self.add(columns, partial(block.bad_line, number))

@@ -113,7 +113,7 @@ def _lines(records: Iterable[tuple[str, str] | Passage], what: str) -> list[str]
     """
     lines = []
     for item, text in records:
-        if "\n" in text:
+        if "\n" in text or text.endswith("\r"):
             raise InputError(f"{what} {item!r}: wanted text on one line; found a line break; replace it in the source")
         if item.split() != [item] or item.startswith("\ufeff"):
             raise InputError(

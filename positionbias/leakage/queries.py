@@ -84,7 +84,7 @@ def read_query_lines(path: Path | str) -> Iterator[tuple[str, str]]:
             if not line.strip():
                 continue
             none = False
-            columns = line.rstrip("\r").split("\t")
+            columns = line.split("\t")
             query_id = columns[0].strip()
             if len(columns) != 2 or not query_id:
                 found = "no id" if not query_id else "no tab" if len(columns) == 1 else f"{len(columns)} columns"

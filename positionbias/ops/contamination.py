@@ -311,7 +311,7 @@ def _read_paraphrases(place: Path, public: set[str], fresh: set[str]) -> dict[st
     for number, line in file_lines(place):
         if not line.strip():
             continue
-        cells = line.rstrip("\r").split("\t")
+        cells = line.split("\t")
         if len(cells) != 2:
             raise bad_input(place, line=number, wanted=wanted, found=f"{len(cells)} columns", do="fix the line")
         for query_id, known, of in ((cells[0], fresh, "fresh"), (cells[1], public, "public")):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from positionbias.evaluation.by_ir_measures import falling_scores
 from positionbias.evaluation.measures import parse_measure
 from positionbias.evaluation.rank_biased_precision import PERSISTENCE, judged_share
 from positionbias.pooling.judged_runs import NOT_RETRIEVED, JudgedRuns
@@ -202,10 +203,12 @@ def _by_ir_measures(runs: JudgedRuns, pool: np.ndarray, measure: PoolMeasure) ->
         ranked: dict[str, dict[str, float]] = {}
         for query in judged:
             places = runs.places[int(query), run]
-            ranked[query] = {
-                str(place) if place < runs.unjudged else f"unjudged {rank}": -float(rank)
-                for rank, place in enumerate(places[places != runs.nothing].tolist(), 1)
-            }
+            ranked[query] = falling_scores(
+                [
+                    str(place) if place < runs.unjudged else f"unjudged {rank}"
+                    for rank, place in enumerate(places[places != runs.nothing].tolist())
+                ]
+            )
         for found in ir_measures.iter_calc([parsed], judged, {query: row for query, row in ranked.items() if row}):
             values[int(found.query_id), run] = float(found.value)
     return values

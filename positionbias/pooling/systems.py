@@ -79,7 +79,7 @@ def read_systems(path: Path | str) -> list[System]:
 
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
-    rows = [(number, line.rstrip("\r").split("\t")) for number, line in file_lines(path) if line.strip()]
+    rows = [(number, line.split("\t")) for number, line in file_lines(path) if line.strip()]
     if not rows:
         raise bad_input(path, wanted=f"columns {', '.join(COLUMNS)}", found="an empty file", do="check the path")
     return rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -87,18 +88,19 @@ def test_file_compressed_file_and_stream_are_cut_alike(
     assert all(part.endswith(b"\n") and len(part) >= size for *_, part in wanted[:-1])
     for *_, part in wanted[:-1]:
         assert part[:-1].find(b"\n", size - 1) < 0  # cut at the first chance
-    # the same lines as Python's own splitting at \n, and only there
-    expected = text.removeprefix("\ufeff").split("\n")
+    # the same lines as Python's own splitting at \r\n and \n, and only there
+    expected = re.split("\r?\n", text.removeprefix("\ufeff"))
     lines = lines_of(others[0])
     assert [line for _, line in lines] == (expected[:-1] if expected[-1] == "" else expected)
     assert [number for number, _ in lines] == list(range(1, len(lines) + 1))
 
 
 @packings
-def test_cr_nul_and_other_line_ends_are_text(tmp_path: Path, packing: str) -> None:
-    path = packed(tmp_path, "a\r\nb\0c\rd\u2028e\n\x1c\x85\n".encode(), packing)
+def test_crlf_ends_a_line_and_a_cr_nul_and_other_line_ends_are_text(tmp_path: Path, packing: str) -> None:
+    path = packed(tmp_path, "a\r\nb\0c\rd\u2028e\n\x1c\x85\r\r\nf\r".encode(), packing)
     for size in (1, 100):
-        assert lines_of(list(file_blocks(path, size))) == [(1, "a\r"), (2, "b\0c\rd\u2028e"), (3, "\x1c\x85")]
+        lines = [(1, "a"), (2, "b\0c\rd\u2028e"), (3, "\x1c\x85\r"), (4, "f\r")]
+        assert lines_of(list(file_blocks(path, size))) == lines
 
 
 @packings

@@ -4,6 +4,7 @@ import csv
 import math
 import shutil
 
+import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
@@ -132,6 +133,30 @@ def test_no_judged_query_is_one_clear_line():
         per_query(RUN, [], ["RR@10"])
     with pytest.raises(InputError, match="candidates for at least one of 1 judged queries"):
         evaluate_run(RUN, [Qrel("q3", "z", 1)], ["RR@10"], collection="c", split="test", seed=1)
+
+
+def test_a_measure_that_reads_scores_takes_retrieved_passages_first():
+    # Compat with p = 0.5: the ideal ranking nearest to b a c is b d, as b was retrieved and d was not
+    # run: 1/1 + 0.5 · 1/2 + 0.25 · 1/3 = 4/3; the ideal itself: 1/1 + 0.5 · 2/2 + 0.25 · 2/3 = 5/3
+    run = Run("s", [("q", ["b", "a", "c"], [-1.0, -2.0, -3.0])])
+    values = per_query(run, [Qrel("q", "d", 1), Qrel("q", "b", 1)], ["Compat(p=0.5)"])
+    assert values["Compat(p=0.5)"]["q"] == pytest.approx(0.8)
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("name", ["Compat", "Compat(p=0.8,normalize=False)", "infAP", "Rprec"])
+def test_measures_equal_those_of_ir_measures_on_other_positive_scores(posbias_data, name):
+    folder = posbias_data / "trec_covid_r5"
+    run, qrels = read_run(folder / "runs" / "BRPHJ_BM25.run.gz"), read_qrels(folder / "qrels.round5.txt")
+    values = per_query(run, qrels, [name])[name]
+    # the run's own scores are rounded, and tied
+    scores = {query_id: {item: 1 / rank for rank, item in enumerate(run[query_id].passage_ids, 1)} for query_id in run}
+    judged = [ir_measures.Qrel(qrel.query_id, qrel.passage_id, max(qrel.grade, -1)) for qrel in qrels]
+    peer = {found.query_id: found.value for found in ir_measures.iter_calc([ir_measures.parse_measure(name)], judged, scores)}
+    assert values == pytest.approx(peer, abs=1e-12)
+    assert len(values) == 50
+    if name == "Compat":
+        assert np.mean(list(values.values())) == pytest.approx(0.5934, abs=5e-5)
 
 
 @pytest.mark.realdata

@@ -10,6 +10,7 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
@@ -20,12 +21,12 @@ from positionbias.formats.release_settings import MsmarcoSettings
 
 from .msmarco_files import write_files, write_tar
 
-# Seven passages; text with a tab, mojibake as MS MARCO has it, NUL, CR, Chinese and Japanese; the last line has no newline.
+# Seven passages; text with a tab, mojibake as MS MARCO has it, NUL, a CR inside, Chinese and Japanese; the last line has no newline.
 COLLECTION = (
     "0\tThe lamp of Orvell burns green oil.\n"
     "1\tThe cost is Â£5 â\x80\x93 or more.\n"
     "2\tone\tafter a tab\n"
-    "3\ta \x00 NUL and a CR\r\n"
+    "3\ta \x00 NUL and\ra CR\n"
     "4\t灯塔很高。\n"
     "5\t\n"
     "6\t鉄の門"
@@ -34,7 +35,7 @@ PASSAGES = [
     Passage("0", "The lamp of Orvell burns green oil."),
     Passage("1", "The cost is Â£5 â\x80\x93 or more."),
     Passage("2", "one\tafter a tab"),
-    Passage("3", "a \x00 NUL and a CR\r"),
+    Passage("3", "a \x00 NUL and\ra CR"),
     Passage("4", "灯塔很高。"),
     Passage("5", ""),
     Passage("6", "鉄の門"),
@@ -86,6 +87,22 @@ def test_packed_or_in_an_archive_it_is_the_same(tmp_path: Path) -> None:
         archive = write_tar(tmp_path / f"{number}" / "collectionandqueries.tar.gz", {name: RELEASE[name] for name in names})
         assert import_msmarco([archive], tmp_path / f"c{number}").checksum == plain.checksum == packed.checksum
         assert import_msmarco([archive.parent], tmp_path / f"d{number}").checksum == plain.checksum
+
+
+def test_windows_line_ends_are_not_text(tmp_path: Path) -> None:
+    triples = {
+        "qidpidtriples.train.full.2.tsv": "11\t0\t4\n12\t1\t6\n",
+        "triples.train.small.tsv": f"how much\t{PASSAGES[1].text}\t{PASSAGES[6].text}\n",
+    }
+    files = RELEASE | TOP1000 | triples
+    windows = {name: content.replace("\n", "\r\n") for name, content in files.items()}
+    windows["collection.tsv"] += "\r\n"
+    made = import_msmarco([write_files(tmp_path / "in", windows)], tmp_path / "out")
+    assert list(made.passages()) == PASSAGES
+    assert made.checksum == import_msmarco([write_files(tmp_path / "unix", files)], tmp_path / "same").checksum
+    assert read_run(tmp_path / "out" / "runs" / "top1000.dev.run")["22"].passage_ids == ["3", "2", "6"]
+    groups = {path.name: [group.passage_ids for group in Groups(path)] for path in (tmp_path / "out" / "trainsets").iterdir()}
+    assert groups == {"qidpidtriples.train.full.2": [("0", "4"), ("1", "6")], "triples.train.small": [("1", "6")]}
 
 
 def test_files_of_several_places_come_together(tmp_path: Path) -> None:
@@ -192,7 +209,7 @@ def test_attached_splits_and_judgement_sets(tmp_path: Path) -> None:
 
 TOP1000 = {
     "top1000.dev": (
-        "22\t3\twhat stands there\ta \x00 NUL and a CR\r\n"
+        "22\t3\twhat stands there\ta \x00 NUL and\ra CR\n"
         "21\t6\twhich gate\t鉄の門\n"
         "22\t2\twhat stands there\tone\tafter a tab\n"
         "22\t6\twhat stands there\t鉄の門\n"

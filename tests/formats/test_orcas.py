@@ -77,6 +77,14 @@ def test_both_forms_are_the_same(tmp_path: Path) -> None:
     assert [item.role for item in both.manifest.inputs] == ["orcas-doctrain-top100", "clicks"]
 
 
+@pytest.mark.parametrize("files", [{"orcas.tsv": CLICKS}, TREC])
+def test_windows_line_ends_are_not_text(tmp_path: Path, files: dict[str, str]) -> None:
+    windows = {name: content.replace("\n", "\r\n") for name, content in files.items()}
+    made = import_orcas([write_files(tmp_path / "in", windows)], tmp_path / "out")
+    assert made.queries("orcas") == [Query("10", "github com"), Query("11", "lamp oil")]
+    assert made.qrels("orcas") == QRELS
+
+
 def test_beside_the_documents_it_is_one_more_split(tmp_path: Path, small_collection: Collection) -> None:
     documents = import_msmarco_docs([write_files(tmp_path / "docs", docs.RELEASE)], tmp_path / "documents")
     clicks = write_files(tmp_path / "in", {"orcas.tsv": CLICKS})

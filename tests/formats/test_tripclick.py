@@ -117,6 +117,16 @@ def test_what_triples_and_runs_name_and_is_not_there_is_counted(tmp_path: Path, 
     assert "4 of 2 queries; 1 queries and 2 pairs name what is not in the collection" in said
 
 
+def test_windows_line_ends_are_not_text(tmp_path: Path) -> None:
+    windows = {name: content.replace("\n", "\r\n") for name, content in files().items()}
+    made = import_tripclick([release(tmp_path / "windows", windows)], tmp_path / "out")
+    same = import_tripclick([release(tmp_path / "tc")], tmp_path / "same")
+    assert made.checksum == same.checksum
+    for name in ("triples.train", "improved_tripclick_train_triple-ids"):
+        groups = [list(Groups(collection.path / "trainsets" / name)) for collection in (made, same)]
+        assert groups[0] == groups[1] != []
+
+
 def test_the_log_says_at_which_ranks_was_clicked(tmp_path: Path) -> None:
     collection = import_tripclick([release(tmp_path / "tc")], tmp_path / "out")
     # 11 second of three, 12 first of one, nothing clicked; 13 without a list, 14 not in its list, 13 second of two
