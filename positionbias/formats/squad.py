@@ -49,6 +49,7 @@ class SquadFile:
     unanswerable: int
     repeated_spans: int
     articles: Sequence[tuple[str, int]]
+    without_start: int = 0
     moved: int = 0
 
 
@@ -92,7 +93,9 @@ class _Import:
                 yield passage
             self.articles[role] += 1
         articles = [(article.title, len(article.paragraphs)) for article in squad.articles]
-        self.source.append(SquadFile(role, squad.version, **counts, articles=articles, moved=squad.moved))
+        self.source.append(
+            SquadFile(role, squad.version, **counts, articles=articles, without_start=squad.without_start, moved=squad.moved)
+        )
 
     def question(self, role: str, path: Path, passage_id: str, question: Question) -> None:
         query_id = question.question_id

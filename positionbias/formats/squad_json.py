@@ -1,7 +1,8 @@
 """Read and write the JSON of SQuAD v1.1, v2.0 and similar data sets, checking every key, type, id and offset.
 
 Tabs and line breaks become spaces, one for one, so that offsets stay valid. Other data sets may have other versions or none, lack titles and
-``is_impossible``, number their questions, and have answers that are not at their stated start: all this is read, and differences are counted.
+``is_impossible``, number their questions, and have answers without a start (none, null or −1) or not at their stated start: all this is read, and
+differences are counted.
 """
 
 from __future__ import annotations
@@ -56,12 +57,14 @@ class Article(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SquadFile:
-    """One checked file. ``version`` is as given. ``repeated_spans`` counts spans repeated by annotators, ``moved`` answers not found at
-    their start: these get the place of their text if it occurs once in the paragraph, else no start."""
+    """One checked file. ``version`` is as given. ``repeated_spans`` counts spans repeated by annotators, ``without_start`` answers whose
+    start is unknown, ``moved`` answers not found at their start: these get the place of their text if it occurs once in the paragraph,
+    else no start."""
 
     version: str
     articles: tuple[Article, ...]
     repeated_spans: int
+    without_start: int
     moved: int
 
 
@@ -69,7 +72,7 @@ def read_squad(path: Path | str) -> SquadFile:
     """Read one file whole (the largest published one is 42 MB) and check every key, type, id and offset.
 
     Raises:
-        InputError: not in SQuAD's form, a truncated file, a repeated question id, or most answers are not at their start.
+        InputError: not in SQuAD's form, a truncated file, a repeated question id, or most stated starts are wrong.
     """
     return _Reader(Path(path)).read()
 
@@ -81,7 +84,7 @@ class _Reader:
         self.path = path
         self.place = ""
         self.question_ids: set[str] = set()
-        self.spans = self.repeated_spans = self.moved = 0
+        self.starts = self.without_start = self.repeated_spans = self.moved = 0
 
     def read(self) -> SquadFile:
         self.place = "the file"
@@ -91,11 +94,11 @@ class _Reader:
         version = version if isinstance(version, str) and _encodable(version) else "" if version is None else str(version)
         if not any(article.paragraphs for article in articles):
             raise bad_input(self.path, wanted="articles with paragraphs", found="none", do="check that the file is complete")
-        if 2 * self.moved > self.spans:
+        if 2 * self.moved > self.starts:
             self.place = "the file"
-            found = f"{self.moved:,} of {self.spans:,} elsewhere"
+            found = f"{self.moved:,} of {self.starts:,} elsewhere"
             raise self.error("answers at their stated start, in characters from 0", found)
-        return SquadFile(VERSIONS.get(version, version), articles, self.repeated_spans, self.moved)
+        return SquadFile(VERSIONS.get(version, version), articles, self.repeated_spans, self.without_start, self.moved)
 
     def get(self, record: Any, key: str, type_: type) -> Any:
         """Return ``record[key]``, checked to exist and be of this type; text must be valid Unicode."""
@@ -153,10 +156,14 @@ class _Reader:
 
     def span(self, record: Any, context: str, question_id: str) -> Span | None:
         """Return an answer; None for an empty one, which some data sets use for no answer."""
-        text, start = self.get(record, "text", str), self.get(record, "answer_start", int)
+        text = self.get(record, "text", str)
+        start = -1 if record.get("answer_start") is None else self.get(record, "answer_start", int)
         if not text:
             return None
-        self.spans += 1
+        if start < 0:
+            self.without_start += 1
+            return Span(text.translate(_SPACES), None)
+        self.starts += 1
         stands = start_in(context, text, start)
         self.moved += stands != start
         return Span(text.translate(_SPACES), stands)

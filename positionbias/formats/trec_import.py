@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -43,7 +43,10 @@ _NOTES = {
 
 
 class TrecSource(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The manifest's facts about TREC documents: counts of all, by kind, without text and not in UTF-8, and bytes ``outside`` them."""
+    """The manifest's facts about TREC documents: counts of all, by kind, without text and not in UTF-8, and bytes ``outside`` them.
+
+    ``renumbered`` has the topics whose number is that of their judgements now, by their number in the file.
+    """
 
     format: str
     documents: int
@@ -53,6 +56,7 @@ class TrecSource(Struct, frozen=True, kw_only=True, omit_defaults=True):
     empty: int = 0
     not_utf8: int = 0
     outside: int = 0
+    renumbered: Mapping[str, str] = {}
     skipped_files: Mapping[str, int]
 
 
@@ -79,16 +83,18 @@ def import_trec(
 ) -> Collection:
     """Make a collection from TREC documents; ``topics`` and ``qrels`` are (split, file) pairs, and files of one split are joined.
 
-    Judgements of missing documents are kept and counted. ``content["source"]`` counts documents by kind, empty documents,
+    Topics take the numbers of their judgements where these differ by leading zeros alone (051 and 51, as in TREC-1's). Judgements of
+    missing documents are kept and counted. ``content["source"]`` counts documents by kind, empty documents,
     documents not in UTF-8, bytes between documents, and files of unknown kinds.
 
     Raises:
-        InputError: as the readers; no documents; a judgement of a query that its split lacks.
+        InputError: as the readers; no documents; a judgement of a query that its split lacks, or of one of several topics.
         SettingError: judgements of a split without topics.
     """
     out, reading = Path(out), reading or Reading()
     places = Places([Path(path) for path in docs], None if reading.docs_format == "auto" else reading.docs_format)
-    splits = _splits(topics, qrels)
+    renumbered: dict[str, str] = {}
+    splits = _splits(topics, qrels, renumbered)
     settings = {"docs_format": reading.docs_format, "tags": list(reading.tags), "encoding": reading.encoding}
     named = [(role, split, Path(path)) for role, given in (("topics", topics), ("qrels", qrels)) for split, path in given]
     state: list[Json] = [places.state()]
@@ -116,7 +122,12 @@ def import_trec(
                 notes=tuple(_NOTES[kind] for kind in kinds),
                 content={
                     "source": to_builtins(
-                        TrecSource(format="trec", **counts, skipped_files=dict(sorted(places.skipped.items())))
+                        TrecSource(
+                            format="trec",
+                            **counts,
+                            renumbered=renumbered,
+                            skipped_files=dict(sorted(places.skipped.items())),
+                        )
                     )
                 },
                 provenance=provenance or {},
@@ -144,8 +155,10 @@ def _make_shard(reading: Reading, bundle: Bundle, path: Path) -> _Shard:
     return _Shard(shard.count, shard.checksum, counts)
 
 
-def _splits(topics: SplitFiles, qrels: SplitFiles) -> dict[str, tuple[list[Query], list[Qrel]]]:
-    """Return queries and judgements by split, in the order in which the splits were given."""
+def _splits(
+    topics: SplitFiles, qrels: SplitFiles, renumbered: dict[str, str]
+) -> dict[str, tuple[list[Query], list[Qrel]]]:
+    """Return queries and judgements by split, in the order in which the splits were given; add to ``renumbered``."""
     files: dict[str, tuple[list[Path | str], list[Path | str]]] = {}
     for position, given in enumerate((topics, qrels)):
         for split, path in given:
@@ -154,8 +167,38 @@ def _splits(topics: SplitFiles, qrels: SplitFiles) -> dict[str, tuple[list[Query
     for split, (topic_files, qrels_files) in files.items():
         if not topic_files:
             raise SettingError(f"--qrels: wanted topics of split {split!r}; found none; give --topics {split}=FILE")
-        splits[split] = (read_topic_files(topic_files), _judgements(split, qrels_files))
+        queries, judged = read_topic_files(topic_files), _judgements(split, qrels_files)
+        numbers = _numbers_of_judgements(split, queries, judged)
+        renumbered |= numbers
+        splits[split] = ([replace(query, query_id=numbers.get(query.query_id, query.query_id)) for query in queries], judged)
     return splits
+
+
+def _numbers_of_judgements(split: str, queries: Sequence[Query], judged: Sequence[Qrel]) -> dict[str, str]:
+    """Return the judgements' number of each topic whose own differs by leading zeros; none if all judgements name a topic as it is.
+
+    Raises:
+        InputError: two topics, or two judged ones, differ by leading zeros alone.
+    """
+    topics, judged_ids = ({item.query_id for item in items} for items in (queries, judged))
+    if judged_ids <= topics:
+        return {}
+    by_number: dict[str, tuple[set[str], set[str]]] = {}
+    for place, ids in enumerate((topics, judged_ids)):
+        for query_id in ids:
+            if query_id.isascii() and query_id.isdigit():
+                by_number.setdefault(query_id.lstrip("0"), (set(), set()))[place].add(query_id)
+    for names in by_number.values():
+        if all(names) and len(names[0]) + len(names[1]) > 2:
+            raise InputError(
+                f"split {split!r}: topics {_listed(names[0])} and judgements of {_listed(names[1])} differ by leading zeros alone; "
+                "rename the topics as the judgements name them"
+            )
+    return {topic: number for (topic,), (number,) in filter(all, by_number.values()) if topic != number}
+
+
+def _listed(ids: set[str]) -> str:
+    return " and ".join(sorted(ids))
 
 
 def _judgements(split: str, paths: Sequence[Path | str]) -> list[Qrel]:

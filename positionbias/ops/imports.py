@@ -108,6 +108,8 @@ def import_squad(
     for item in collection.manifest.content_as(SquadSource, "source").files:
         if item.version not in VERSIONS.values():
             say(f"{item.role} file: its version is {item.version!r}, none of SQuAD's; read as in SQuAD's form")
+        if item.without_start:
+            say(f"{item.role} file: {plural(item.without_start, 'answer')} without a start: searched in the passage by the text")
         if item.moved:
             say(
                 f"{item.role} file: {item.moved:,} answers do not stand at their start: searched in the passage, else without a place"
@@ -420,6 +422,9 @@ def import_trec(
     for name, remark in remarks.items():
         if count := getattr(source, name):
             say(f"{count:,} {remark}")
+    if numbers := source.renumbered:
+        topic, number = next(iter(numbers.items()))
+        say(f"{plural(len(numbers), 'topic')} renumbered as in the judgements: {topic} is {number}{' …' * (len(numbers) > 1)}")
     if skipped := source.skipped_files:
         named = ", ".join(f"{ending} {count:,}" for ending, count in skipped.items())
         say(f"{sum(skipped.values()):,} files of no known form left out ({named})")

@@ -19,6 +19,7 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Query
 from positionbias.core.validation_draw import HoldOut
 from positionbias.formats.squad import import_squad, read_squad, write_squad
+from positionbias.positions.histogram import position_histogram
 
 LAMP = "The lamp of Orvell burns\tgreen oil.\r\nIt hangs in the “north” hall."
 GATE = "Travellers pass the gate at dusk."
@@ -127,6 +128,7 @@ def test_what_was_dropped_is_counted_and_the_source_kept(tmp_path: Path) -> None
             "unanswerable": 0,
             "repeated_spans": 0,
             "articles": [["Orvell", 2], ["Gates", 1]],
+            "without_start": 0,
             "moved": 0,
         },
         {
@@ -137,6 +139,7 @@ def test_what_was_dropped_is_counted_and_the_source_kept(tmp_path: Path) -> None
             "unanswerable": 2,
             "repeated_spans": 1,
             "articles": [["Lamps", 2]],
+            "without_start": 0,
             "moved": 0,
         },
     ]
@@ -379,7 +382,6 @@ def test_a_fault_is_one_line_that_names_its_place(tmp_path: Path, path: str, val
         (f"{QUESTION}.answers", [], ("1.1", 1, 0)),
         (f"{QUESTION}.answers.0.text", "", ("1.1", 1, 0)),
         (f"{QUESTION}.answers.0.answer_start", 24, ("1.1", 0, 1)),
-        (f"{QUESTION}.answers.0.answer_start", -1, ("1.1", 0, 1)),
         (f"{QUESTION}.is_impossible", True, ("1.1", 1, 0)),
     ],
 )
@@ -391,6 +393,23 @@ def test_data_of_others_is_read_and_what_differs_counted(
     assert (found["version"], found["unanswerable"], found["moved"]) == wanted
     starts = [answer.start for answer in squad.answers("train") if answer.text == "green oil"]
     assert starts == ([] if wanted[1] else [25])
+
+
+@pytest.mark.parametrize("start", [-1, None, KeyError])
+def test_a_start_that_is_unknown_is_no_wrong_start(tmp_path: Path, start: Any) -> None:
+    document = train_file()
+    for number in (0, 1):  # two of three answers: half of the stated starts would be wrong
+        document = change(document, f"{PARAGRAPH}.qas.{number}.answers.0.answer_start", start)
+    squad = imported(tmp_path, document)
+    assert [(answer.text, answer.start) for answer in squad.answers("train")] == [
+        ("green oil", None),
+        ("the “north” hall", None),
+        ("at dusk", 25),
+    ]
+    source = squad.manifest.content["source"]["files"][0]
+    assert (source["without_start"], source["moved"]) == (2, 0)
+    outcomes = position_histogram(squad, "train").payload.outcomes
+    assert (outcomes["by_offsets"], outcomes["by_matching"], outcomes["unmatched"]) == (1, 2, 0)
 
 
 def test_an_answer_that_stands_nowhere_has_no_place(tmp_path: Path) -> None:
