@@ -106,7 +106,7 @@ class Collection(Shown):
         records: Iterable[Mapping[str, Any]],
         out: Path | str,
         *,
-        columns: Mapping[str, str] = MappingProxyType({}),
+        columns: Mapping[str, Any] = MappingProxyType({}),
         split: str = "test",
         overwrite: bool = False,
     ) -> Collection:
@@ -116,6 +116,7 @@ class Collection(Shown):
             records: Objects, read once and not kept in memory.
             out: The collection's folder.
             columns: Names of keys by what they are: passage, query, answer, answer_start, passage_id, query_id, label, split. Those not given are guessed.
+                ``grade`` has the grades of classes that ``label`` names, as {"entailment": 1}.
             split: The split of records without one.
             overwrite: Replace an existing collection at ``out``.
 
@@ -141,7 +142,7 @@ class Collection(Shown):
         frame: pandas.DataFrame,
         out: Path | str,
         *,
-        columns: Mapping[str, str] = MappingProxyType({}),
+        columns: Mapping[str, Any] = MappingProxyType({}),
         split: str = "test",
         overwrite: bool = False,
     ) -> Collection:
@@ -169,7 +170,7 @@ class Collection(Shown):
 
     @classmethod
     def from_dataset(
-        cls, data: Any, out: Path | str, *, columns: Mapping[str, str] = MappingProxyType({}), overwrite: bool = False
+        cls, data: Any, out: Path | str, *, columns: Mapping[str, Any] = MappingProxyType({}), overwrite: bool = False
     ) -> Collection:
         """Make a collection of a ``datasets.Dataset`` (split test) or ``DatasetDict``, like ``from_records``.
 
@@ -189,7 +190,7 @@ class Collection(Shown):
 
     @classmethod
     def _from_tables(
-        cls, tables: Iterable[tuple[str, Table]], out: Path | str, columns: Mapping[str, str], overwrite: bool
+        cls, tables: Iterable[tuple[str, Table]], out: Path | str, columns: Mapping[str, Any], overwrite: bool
     ) -> Collection:
         from positionbias.core.columns import columns_of
         from positionbias.core.tables import write_tables

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import InputError, SettingError, bad_input, check_type
+from positionbias.core.records import HIGHEST_GRADE
 from positionbias.core.settings import Panel, check_settings, setting
 
 __all__ = ["SPLIT_WORDS", "Columns", "columns_of"]
@@ -58,7 +61,16 @@ class Columns:
     passage_id: str = setting("", "The passage's id; without one, a hash of its text.", metavar=_COLUMN, panel=Panel.ADVANCED)
     query_id: str = setting("", "The query's id; without one, a hash of its text.", metavar=_COLUMN, panel=Panel.ADVANCED)
     label: str = setting(
-        "", "The grade of relevance, a whole number from 0; without one, 1.", metavar=_COLUMN, panel=Panel.ADVANCED
+        "",
+        "The grade of relevance, a whole number from 0; without one, 1. -1 means unlabelled: the row is left out. Classes need --grade.",
+        metavar=_COLUMN,
+        panel=Panel.ADVANCED,
+    )
+    grade: tuple[str, ...] = setting(
+        (),
+        "The grade of a class of --label; repeatable. Classes that none names have grade 0.",
+        metavar="CLASS=GRADE",
+        panel=Panel.ADVANCED,
     )
     negative: str = setting(
         "",
@@ -72,6 +84,24 @@ class Columns:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        assert self.grades is not None
+
+    @property
+    def grades(self) -> dict[str, int]:
+        """The grades of classes, by name.
+
+        Raises:
+            SettingError: not CLASS=GRADE, or a class twice.
+        """
+        grades: dict[str, int] = {}
+        for text in self.grade:
+            name, _, grade = text.rpartition("=")
+            if not name or name in grades or not re.fullmatch("-1|[0-9]{1,7}", grade) or int(grade) > HIGHEST_GRADE:
+                raise SettingError(
+                    f"--grade: {text!r} is no class with its grade, each class once; write it as in --grade entailment=1"
+                )
+            grades[name] = int(grade)
+        return grades
 
     def of(self, names: Sequence[str], source: str, *, growing: bool = False, do: str = "name it with --passage") -> Columns:
         """Complete these columns for a table whose columns are ``names``, guessing those not given.
@@ -94,7 +124,7 @@ class Columns:
 
     def _guessed(self, names: Sequence[str]) -> dict[str, str]:
         """Return the columns by meaning, guessing those not given; empty where the table has none."""
-        given = {item.name: getattr(self, item.name) for item in fields(self)}
+        given = {what: getattr(self, what) for what in _MEANINGS}
         taken = set(given.values())
         for what, usual in _USUAL.items():
             given[what] = given[what] or next((name for name in usual if name in names and name not in taken), "")
@@ -146,15 +176,18 @@ class Columns:
 
     def named(self) -> dict[str, str]:
         """Return the columns that are read, by meaning."""
-        return {item.name: getattr(self, item.name) for item in fields(self) if getattr(self, item.name)}
+        return {what: column for what in _MEANINGS if (column := getattr(self, what))}
+
+
+_MEANINGS = tuple(item.name for item in fields(Columns) if item.name != "grade")
 
 
 def _flag(what: str) -> str:
     return f"--{what.replace('_', '-')}"
 
 
-def columns_of(names: Mapping[str, str]) -> Columns:
-    """Make ``Columns`` of a mapping from meaning to column name.
+def columns_of(names: Mapping[str, Any]) -> Columns:
+    """Make ``Columns`` of a mapping from meaning to column name; ``grade`` maps classes to grades.
 
     Raises:
         InputError: not a mapping of texts.
@@ -162,10 +195,11 @@ def columns_of(names: Mapping[str, str]) -> Columns:
     """
     check_type("columns", names, Mapping, "a dict of columns")
     for what, column in names.items():
-        check_type(f"columns: {what}", column, str, "a text")
+        check_type(f"columns: {what}", column, *((Mapping, "a dict of grades") if what == "grade" else (str, "a text")))
     known = [item.name for item in fields(Columns)]
     if unknown := [what for what in names if what not in known]:
         raise SettingError(
             f"columns: wanted {', '.join(known)}; found {unknown[0]!r}; {or_closest(unknown[0], known, 'give one of these')}"
         )
-    return Columns(**names)
+    grades = names.get("grade", {})
+    return Columns(**{**names, "grade": tuple(f"{name}={grade}" for name, grade in grades.items())})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
+from itertools import compress, islice
 from typing import Any, Protocol
 
 from positionbias.core.columns import SPLIT_WORDS, Columns
+from positionbias.core.errors import InputError
 from positionbias.core.records import HIGHEST_GRADE, start_in
 from positionbias.core.schema import NAME
 
@@ -28,6 +30,7 @@ __all__ = [
 
 BATCH_ROWS = 4_096
 NO_PASSAGE = "no passage"  # a cause
+_NAMED = 12  # classes in an error
 _ROW_BY_ROW = 32  # a batch with unusual values is halved down to this many rows; only these are read one by one
 _MISSING = ("NAType", "NaTType")  # of pandas, named so as not to import it
 _TOO_DEEP = object()  # a value nested beyond Python's stack
@@ -85,6 +88,7 @@ class RowCounts:
     unanswerable: int = 0  # queries with an empty list of answers
     not_relevant: int = 0  # pairs judged not relevant, whose answers were skipped
     moved: int = 0  # answers that are not at their given start
+    grades: dict[str, int] = field(default_factory=dict)  # of the classes of labels, where these have grades
 
     def leave_out(self, cause: str, place: str) -> None:
         """Count a row that is skipped."""
@@ -140,11 +144,35 @@ class ValueReader:
 
     def __init__(self, columns: Columns, split: str, source: str, counts: RowCounts) -> None:
         self._columns, self._split, self._source, self._counts = columns.named(), split, source, counts
+        self._grades = columns.grades
+        if "query" not in self._columns:  # then nothing is judged
+            self._columns.pop("label", None)
 
     def read(self, batch: RowBatch) -> Statements:
         """Return the contents of rows, one passage each; skipped rows are counted."""
         values = {what: _plain_column(batch.column(column)) for what, column in self._columns.items()}
+        if "label" in values:
+            values["label"] = self._graded(values["label"])
         return self._read(values, batch.numbers)
+
+    def _graded(self, labels: Sequence[Any]) -> Sequence[Any]:
+        """Return labels with the grades of their classes.
+
+        Raises:
+            InputError: classes with names that are no numbers, and no grades for them.
+        """
+        classes = dict.fromkeys(filter(None, (_class_of(label) for value in labels for label in _listed(value))))
+        if self._grades:
+            grades = {name: self._grades.get(name, -1 if name == "-1" else 0) for name in classes}
+            self._counts.grades |= grades
+            return [_each_graded(value, grades) for value in labels]
+        if words := [name for name in classes if not _is_number(name)]:
+            named = ", ".join(islice(classes, _NAMED)) + (" …" if len(classes) > _NAMED else "")
+            raise InputError(
+                f"{self._source}s: the labels in {self._columns['label']!r} are classes, not grades: {named}; give those that are "
+                f"relevant a grade in posbias import, as in --grade {shlex.quote(f'{words[0]}=1')}"
+            )
+        return labels
 
     def _read(self, values: Mapping[str, Sequence[Any]], numbers: Sequence[int]) -> Statements:
         if "negative" in values or any(type(split) is list for split in values.get("split", ())):
@@ -433,9 +461,32 @@ def _grade(value: Any) -> int:
     if value is None:
         return 1
     grade = _whole(value)
+    if grade == -1:
+        raise _MisfitError("unlabelled (label -1)")
     if grade is None or not 0 <= grade <= HIGHEST_GRADE:
         raise _MisfitError(f"label: not a whole number from 0 to {HIGHEST_GRADE:,}")
     return grade
+
+
+def _class_of(label: Any) -> str:
+    """Return the name of a label's class: its text, or its number as text; empty for None and for anything else."""
+    label = _plain(label)
+    if isinstance(label, str):
+        return label.strip()
+    return str(int(label) if _is_whole(label) else label) if isinstance(label, int | float) else ""
+
+
+def _each_graded(label: Any, grades: Mapping[str, int]) -> Any:
+    """Return the grade of a label, or those of a list; a label without a class stays."""
+    return [_each_graded(item, grades) for item in label] if isinstance(label, list) else grades.get(_class_of(label), label)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_whole(value: Any) -> bool:

@@ -7,10 +7,11 @@ judgements of the training queries.
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -110,12 +111,36 @@ def _dataset_rows(data: Any, columns: Sequence[str]) -> Iterator[Cells]:
 
 
 def arrow_batches(tables: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[Cells]:
-    """Yield the rows of Arrow tables or batches, numbered from 1 over all of them."""
+    """Yield the rows of Arrow tables or batches, numbered from 1 over all of them; class numbers of ``datasets`` become the classes' names."""
     before = 0
     for table in tables:
         columns = {name: column.to_pylist() for name, column in zip(table.schema.names, table.columns, strict=True)}
+        classes = _class_names((table.schema.metadata or {}).get(b"huggingface", b"{}"))
+        columns |= {name: _named(columns[name], names) for name, names in classes.items() if name in columns}
         yield Cells(range(before + 1, before + table.num_rows + 1), columns)
         before += table.num_rows
+
+
+@lru_cache(maxsize=16)
+def _class_names(metadata: bytes) -> Mapping[str, Sequence[str]]:
+    """Return the names of the classes of columns that are a ``ClassLabel``, or lists of it, as ``datasets`` writes features into a schema."""
+    classes = {}
+    try:
+        for name, feature in json.loads(metadata)["info"]["features"].items():
+            while "feature" in feature:
+                feature = feature["feature"]
+            if feature["_type"] == "ClassLabel" and feature["names"]:
+                classes[name] = [str(own) for own in feature["names"]]
+    except (ValueError, KeyError, TypeError, AttributeError):  # other metadata, of any form
+        return classes
+    return classes
+
+
+def _named(values: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    return [
+        _named(value, names) if isinstance(value, list) else names[value] if value in range(len(names)) else value
+        for value in values
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +177,14 @@ def write_tables(
             causes = "; ".join(f"{cause}: {count:,}" for cause, count in reader.counts.left_out.items())
             found = f"none of {reader.counts.rows:,}" + (f" ({causes})" if causes else "")
             raise bad_input(", ".join(read) or out, wanted="rows with a passage", found=found, do="check the columns")
+        if unknown := [name for name in columns.grades if name not in reader.counts.grades]:
+            found = ", ".join(reader.counts.grades) or "no classes"
+            raise bad_input(
+                ", ".join(read),
+                wanted=f"a class {unknown[0]!r} among the labels",
+                found=found,
+                do="give one of these to --grade",
+            )
         drawn = _draw(writer, held, validation) if held else None
         remove(writer.folder / _DRAWING)
         source = TableSource("table", read, reader.counts)
@@ -160,7 +193,11 @@ def write_tables(
                 kind=KIND,
                 name=out.name,
                 command=command,
-                settings={"columns": columns.named(), **(asdict(validation) if drawn else {})},
+                settings={
+                    "columns": columns.named(),
+                    **({"grades": columns.grades} if columns.grade else {}),
+                    **(asdict(validation) if drawn else {}),
+                },
                 seed=validation.seed if drawn else None,
                 inputs=tuple(inputs),
                 notes=_NOTES,

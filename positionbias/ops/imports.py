@@ -109,7 +109,9 @@ def import_squad(
         if item.version not in VERSIONS.values():
             say(f"{item.role} file: its version is {item.version!r}, none of SQuAD's; read as in SQuAD's form")
         if item.without_start:
-            say(f"{item.role} file: {plural(item.without_start, 'answer')} without a start: searched in the passage by the text")
+            say(
+                f"{item.role} file: {plural(item.without_start, 'answer')} without a start: searched in the passage by the text"
+            )
         if item.moved:
             say(
                 f"{item.role} file: {item.moved:,} answers do not stand at their start: searched in the passage, else without a place"
@@ -697,6 +699,8 @@ def row_remarks(counts: RowCounts) -> Iterator[str]:
     """Yield what became of the rows of tables, in sentences."""
     again = ", ".join(_again(what, number) for what, number in counts.again.items() if number)
     yield plural(counts.rows, "row") + (f"; standing again: {again}" if again else "")
+    if counts.grades:
+        yield "grades: " + ", ".join(f"{name} {'left out' if grade < 0 else grade}" for name, grade in counts.grades.items())
     for cause, number in counts.left_out.items():
         yield f"{plural(number, 'row')} left out, {cause}; the first: {counts.first[cause]}"
     if counts.unanswerable:

@@ -8,10 +8,12 @@ from pathlib import Path
 import datasets
 import pytest
 
+from positionbias.core.collection import Collection
 from positionbias.core.columns import Columns
 from positionbias.core.errors import DependencyError, InputError
 from positionbias.core.validation_draw import ValidationDraw
 from positionbias.formats.hub import import_hub
+from positionbias.formats.table import import_table
 
 
 def bring(name: str, out: Path) -> list[str]:
@@ -22,6 +24,27 @@ def test_the_splits_of_a_saved_data_set_become_splits(tmp_path: Path) -> None:
     own = datasets.Dataset.from_dict({"context": ["Oil burns."], "question": ["What burns?"]})
     datasets.DatasetDict({"train": own, "dev": own}).save_to_disk(tmp_path / "saved")
     assert bring(str(tmp_path / "saved"), tmp_path / "c") == ["train", "validation"]
+
+
+def test_the_names_of_classes_are_read_not_their_numbers(tmp_path: Path) -> None:
+    rows = {"passage": ["yes", "no", "open"], "query": ["a", "a", "b"], "label": [0, 1, -1]}
+    features = {name: datasets.Value("string") for name in ("passage", "query")}
+    coded = datasets.Features({**features, "label": datasets.ClassLabel(names=["entailment", "not_entailment"])})
+    graded = datasets.Features({**features, "label": datasets.ClassLabel(names=["2", "0"])})
+    qnli = datasets.Dataset.from_dict(rows, features=coded)
+    qnli.save_to_disk(tmp_path / "saved")
+    qnli.to_parquet(tmp_path / "saved.parquet")
+    datasets.Dataset.from_dict(rows, features=graded).save_to_disk(tmp_path / "graded")
+    with pytest.raises(InputError, match="saved/test, rows: the labels in 'label' are classes, .*: entailment, not_entailment"):
+        bring(str(tmp_path / "saved"), tmp_path / "c")
+    with pytest.raises(InputError, match=r"saved.parquet, rows: the labels .*: entailment, not_entailment"):
+        import_table([("test", tmp_path / "saved.parquet")], tmp_path / "c", columns=Columns(), validation=ValidationDraw())
+    given = Columns(grade=("entailment=1",))
+    made = import_hub(str(tmp_path / "saved"), tmp_path / "c", config="", columns=given, validation=ValidationDraw())
+    assert [qrel.grade for qrel in made.qrels("test")] == [1, 0]
+    assert made.manifest.content["source"]["counts"]["left_out"] == {"unlabelled (label -1)": 1}
+    bring(str(tmp_path / "graded"), tmp_path / "d")
+    assert [qrel.grade for qrel in Collection(tmp_path / "d").qrels("test")] == [2, 0]
 
 
 def test_without_the_package_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -232,7 +232,7 @@ def test_rows_that_do_not_fit_are_counted_by_cause(tmp_path: Path) -> None:
         {"passage": "  ", "query": "a"},
         {"passage": 3, "query": "a"},
         {"passage": "x", "query": ["a"]},
-        {"passage": "x", "query": "a", "label": "high"},
+        {"passage": "x", "query": "a", "label": 0.5},
         {"passage": "x", "query": "a", "label": -1},
         {"passage": "x", "query": "a", "answer": [3, 9]},
         {"passage": "x \ud800", "query": "a"},
@@ -249,13 +249,67 @@ def test_rows_that_do_not_fit_are_counted_by_cause(tmp_path: Path) -> None:
         "no passage": 1,
         "passage: not a text": 1,
         "query: not a text": 1,
-        "label: not a whole number from 0 to 1,000,000": 3,
+        "label: not a whole number from 0 to 1,000,000": 2,
+        "unlabelled (label -1)": 1,
         "answer: offsets outside the passage": 1,
         "answer: offsets that are not whole numbers": 1,
         "answer: not a text": 1,
         "passage: text that is not valid Unicode": 1,
     }
     assert found.first["label: not a whole number from 0 to 1,000,000"] == "records, number 4"
+
+
+CLASSES = [
+    {"passage": "relevant", "query": "a", "label": "entailment"},
+    {"passage": "not", "query": "a", "label": "not_entailment"},
+    {"passage": "unlabelled", "query": "b", "label": -1},
+    {"passage": "neither", "query": "b", "label": "neutral"},
+    {"passage": ["x", "y"], "query": "c", "label": ["neutral", "entailment"]},
+]
+
+
+def test_labels_that_are_classes_are_refused_without_grades(tmp_path: Path) -> None:
+    message = (
+        r"records, numbers: the labels in 'label' are classes, not grades: entailment, not_entailment, -1, neutral; "
+        r".* --grade entailment=1"
+    )
+    with pytest.raises(InputError, match=message):
+        Collection.from_records(CLASSES, tmp_path / "c")
+    passages = [{name: row[name] for name in ("passage", "label")} for row in CLASSES]
+    assert len(Collection.from_records(passages, tmp_path / "c")) == 6  # without queries nothing is judged
+
+
+def test_classes_have_the_grades_that_are_given(tmp_path: Path) -> None:
+    made = Collection.from_records(CLASSES, tmp_path / "c", columns={"grade": {"entailment": 2, "neutral": 1}})
+    grades = {passage.text: passage.passage_id for passage in made.passages()}
+    assert {qrel.passage_id: qrel.grade for qrel in made.qrels("test")} == {
+        grades["relevant"]: 2,
+        grades["not"]: 0,
+        grades["neither"]: 1,
+        grades["x"]: 1,
+        grades["y"]: 2,
+    }
+    assert counts(made).left_out == {"unlabelled (label -1)": 1}
+    assert "grades: entailment 2, not_entailment 0, -1 left out, neutral 1" in list(row_remarks(counts(made)))
+    left_out = Collection.from_records(CLASSES, tmp_path / "d", columns={"grade": {"entailment": 1, "neutral": -1}})
+    assert [qrel.grade for qrel in left_out.qrels("test")] == [1, 0]
+    with pytest.raises(InputError, match="wanted a class 'entailed' among the labels; found entailment, not_entailment, "):
+        Collection.from_records(CLASSES, tmp_path / "e", columns={"grade": {"entailed": 1}})
+
+
+def test_codes_have_grades_too(tmp_path: Path) -> None:
+    path = tmp_path / "qnli.tsv"
+    path.write_text("question\tpassage\tlabel\na\tyes\t0\na\tno\t1\n")
+    made_of = made(path, tmp_path / "c", grade=("0=1",))  # type: ignore[arg-type]
+    assert [qrel.grade for qrel in made_of.qrels("test")] == [1, 0]
+
+
+@pytest.mark.parametrize("grade", ["entailment", "=1", "entailment=high", "entailment=-2", "entailment=9999999", "a=1.0"])
+def test_a_grade_names_its_class(grade: str) -> None:
+    with pytest.raises(SettingError, match="--grade: .* is no class with its grade"):
+        Columns(grade=(grade,))
+    with pytest.raises(SettingError, match="each class once"):
+        Columns(grade=("a=1", "a=2"))
 
 
 @pytest.mark.parametrize(
