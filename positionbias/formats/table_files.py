@@ -1,15 +1,16 @@
 """Read tables: JSON lines, a JSON list of objects, CSV, TSV and Parquet; text forms may be compressed (.gz, .zst).
 
-A file's content identifies its form, except TSV, which is known by its name. CSV follows RFC 4180; TSV has no quoting. Both begin with a
-line of column names. Only a JSON list is held in memory whole.
+A file's content identifies its form, except TSV, which is known by its name. CSV follows RFC 4180. TSV has no quoting, unless its cells are
+quoted as csv, pandas or Excel write them (``_is_quoted``). Both begin with a line of column names. Only a JSON list is held in memory whole.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,8 @@ from positionbias.core.blocks import file_blocks
 from positionbias.core.budgets import LINE
 from positionbias.core.errors import bad_input
 from positionbias.core.files import input_errors, open_bytes, read_json
+from positionbias.core.input_state import file_mark
+from positionbias.core.progress import remark
 from positionbias.core.row_values import BATCH_ROWS, Cells
 from positionbias.core.tables import Table, arrow_batches, in_batches, table_of
 from positionbias.formats.json_lines import FIX, json_lines, named
@@ -89,16 +92,71 @@ def _listed(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 def _separated(path: Path, separator: str) -> Table:
     csv.field_size_limit(LINE.limit)
-    lines = chain.from_iterable(io.StringIO(_whole_lines(block.text()), newline="\n") for block in file_blocks(path, _BLOCK))
-    if separator == "\t":
-        reader = csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE)
+    if separator == "\t" and not _is_quoted(path, **file_mark(path)):
+        reader = csv.reader(_lines(path), delimiter=separator, quoting=csv.QUOTE_NONE)
     else:
-        reader = csv.reader(lines, delimiter=separator, strict=True)
+        reader = csv.reader(_lines(path), delimiter=separator, strict=True)
     records = _records(reader, path)
     _, names = next(records, (0, []))
     if twice := [name for name in names if names.count(name) > 1]:
         raise bad_input(path, line=1, wanted="unique column names", found=f"{twice[0]!r} twice", do="rename one")
     return Table(str(path), "line", names, partial(_cells, _checked(records, len(names), path), names))
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Yield a file's lines with their ends."""
+    return chain.from_iterable(io.StringIO(_whole_lines(block.text()), newline="\n") for block in file_blocks(path, _BLOCK))
+
+
+@lru_cache(maxsize=64)
+def _is_quoted(path: Path, **_mark: object) -> bool:
+    """Return whether the cells of a TSV file are quoted; a remark says so.
+
+    They are if the file reads as such and a quoted cell holds a doubled quote, a tab or a line break, or if no other cell has a quote and
+    those quoted are all texts, or all cells with a comma (as Excel quotes them). Else quotes are text, as in MS MARCO's files.
+    """
+    consumed: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for line in _lines(path):
+            consumed.append(line)
+            yield line
+
+    width, quoted, proved = 0, 0, False
+    plain = {"text": 0, "comma": 0, "quote": 0}  # cells that are not quoted
+    without_comma = 0  # quoted ones
+    reader = csv.reader(lines(), delimiter="\t", strict=True)
+    try:
+        for values in reader:
+            raw, at = "".join(consumed), 0
+            width = width or len(values)
+            rows = len(consumed) > 1 and all(line.count("\t") == width - 1 > 0 for line in consumed)  # each is a row by itself
+            consumed.clear()
+            if rows or (values and len(values) != width):
+                raise csv.Error
+            for value in values:
+                if raw.startswith('"', at):
+                    quoted += 1
+                    proved = proved or any(mark in value for mark in '"\t\n\r')
+                    without_comma += "," not in value
+                    at += len(value) + value.count('"') + 3
+                else:
+                    plain["text"] += not _is_number(value)
+                    plain["comma"] += "," in value
+                    plain["quote"] += '"' in value
+                    at += len(value) + 1
+    except csv.Error:
+        if proved:
+            remark(f"{path.name}: some cells look quoted, but not those of line {reader.line_num:,}: quotes are kept as text")
+        return False
+    whole = quoted > 0 and not plain["quote"] and (not plain["text"] or not (plain["comma"] or without_comma))
+    if proved or whole:
+        remark(f"{path.name}: its cells are quoted, as csv, pandas and Excel quote them: read without the quotes")
+    return proved or whole
+
+
+def _is_number(text: str) -> bool:
+    return not text or bool(re.fullmatch(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?", text))
 
 
 def _whole_lines(text: str) -> str:

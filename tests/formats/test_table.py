@@ -113,6 +113,49 @@ def test_every_form_is_the_same_collection(tmp_path: Path, write: Callable[[Path
     assert counts(collection).left_out == {}
 
 
+def texts_of(path: Path, out: Path) -> list[str]:
+    return [passage.text for passage in made(path, out, passage="passage").passages()]
+
+
+TEXTS = ['He said "hello" and left.', "one\ttwo", "two\r\nlines", "Größe, 5 cm", "plain", '"']
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
+@pytest.mark.parametrize("texts", [TEXTS, TEXTS[3:5]])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_quoted_tsv_is_read_as_pandas_reads_it(tmp_path: Path, quoting: Any, texts: list[str], ending: str) -> None:
+    path = tmp_path / "rows.tsv"
+    frame = pd.DataFrame({"passage": texts, "label": 1})
+    frame.to_csv(path, sep="\t", index=False, quoting=quoting, lineterminator=ending)
+    assert pd.read_csv(path, sep="\t")["passage"].tolist() == texts
+    assert texts_of(path, tmp_path / "c") == texts
+
+
+def test_excel_quotes_cells_with_a_comma(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "excel.tsv"
+    path.write_text('passage\tid\r\n"one, two"\t1\r\nthree\t2\r\n')
+    assert texts_of(path, tmp_path / "c") == ["one, two", "three"]
+    assert capsys.readouterr().err.startswith("posbias: excel.tsv: its cells are quoted, as csv, pandas and Excel quote them")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ['a 5" disk', '"Titanic" sank', "plain"],
+        ['"To be, or not to be"', "What, then?"],  # a quotation, as the other comma is in no quotes
+        ['"Titanic"', "plain"],
+        ['"Titanic"', 'He said "hello".'],
+        ['"he said ""no"""', '"Titanic" sank'],
+        ['"opens', "and never closes"],
+        ['"opens', 'and closes"'],
+    ],
+)
+def test_quotes_of_a_text_stay(tmp_path: Path, texts: list[str]) -> None:
+    path = tmp_path / "rows.tsv"
+    path.write_text("passage\tid\n" + "".join(f"{text}\t{number}\n" for number, text in enumerate(texts)))
+    assert texts_of(path, tmp_path / "c") == texts
+
+
 def test_records_frames_and_data_sets_are_the_same_collection(tmp_path: Path) -> None:
     import datasets
 
