@@ -122,7 +122,7 @@ class Columns:
             raise bad_input(source, wanted="a column of passages", found=found, do=do)
         return replace(self, **given)
 
-    def _guessed(self, names: Sequence[str]) -> dict[str, str]:
+    def _guessed(self, names: Sequence[str]) -> dict[str, Any]:
         """Return the columns by meaning, guessing those not given; empty where the table has none."""
         given = {what: getattr(self, what) for what in _MEANINGS}
         taken = set(given.values())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.ordered_file import resumable_file
+from positionbias.core.own_passages import without_own
 from positionbias.core.publish import refuse_existing
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Ranking, write_rankings
@@ -44,12 +45,14 @@ _NOTES = (
 
 
 class DenseRetrieved(NamedTuple):
-    """The counts of a retrieval, under the run's name. ``origin``: how an index was obtained; ``seconds``: time of the search."""
+    """The counts of a retrieval, under the run's name. ``origin``: how an index was obtained; ``seconds``: time of the search; ``own``:
+    queries that found the passage with their own id."""
 
     name: str
     figures: DenseFigures
     origin: str
     seconds: float
+    own: Sequence[str]
 
 
 def retrieve_dense(
@@ -83,7 +86,7 @@ def retrieve_dense(
     how = how or DenseSearch()
     texts = collection.query_texts(split)
     first = list(islice(texts, 1))  # report a missing split before an index is built
-    plan = _plan(vectors, depth, how, encoder, map_shards)
+    plan = _plan(vectors, depth + wanted.without_own, how, encoder, map_shards)
     asked = query_blocks(encoder, chain(first, texts), plan.at_once)
     counts = _Counts()
     inputs = (
@@ -95,7 +98,13 @@ def retrieve_dense(
         kind="run",
         name=name,
         command="retrieve",
-        settings={"split": split, "depth": depth, "index": how.index, **plan.facts},
+        settings={
+            "split": split,
+            "depth": depth,
+            **({"without_own": True} if wanted.without_own else {}),
+            "index": how.index,
+            **plan.facts,
+        },
         inputs=tuple(input_ref(role, path, checksum, artefact=out) for role, path, checksum in inputs),
         licence=collection.manifest.licence,
         notes=_NOTES,
@@ -108,6 +117,8 @@ def retrieve_dense(
         alone = map_shards is map and not (folder / _WORK).exists()  # this process computes everything, now
         search = ByRange(folder / _WORK, vectors, plan.ranges, plan.find, at_once=plan.at_once, map_shards=map_shards)
         rankings = _rankings(asked, search, vectors, counts)
+        if wanted.without_own:
+            rankings = (without_own(ranking, depth) for ranking in rankings)
         queries, pairs = write_rankings(made, name, rankings, header=wanted.header.lines(manifest), overwrite=True)
         spent = watch.spent()
         seconds = spent.seconds - counts.encoding
@@ -137,15 +148,16 @@ def retrieve_dense(
         index=how.index,
         index_bytes=plan.size,
     )
-    return DenseRetrieved(name, figures, plan.origin, seconds)
+    return DenseRetrieved(name, figures, plan.origin, seconds, counts.own)
 
 
 @dataclass(slots=True)
 class _Counts:
-    """The numbers of queries without a text and with too few passages; the seconds of encoding."""
+    """The numbers of queries without a text and with too few passages; queries that found the passage with their id; the seconds of encoding."""
 
     empty: int = 0
     short: int = 0
+    own: list[str] = field(default_factory=list)
     encoding: float = 0.0
 
 
@@ -193,4 +205,6 @@ def _rankings(blocks: Iterator[DenseQueries], search: ByRange, vectors: Vectors,
         counts.empty += len(asked.empty)
         for ranking in asked.rankings(search.search(asked.vectors), vectors.ids_at):
             counts.short += len(ranking.passage_ids) < search.depth and ranking.query_id not in asked.empty
+            if ranking.query_id in ranking.passage_ids:
+                counts.own.append(ranking.query_id)
             yield ranking

@@ -19,6 +19,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, write_manifest
+from positionbias.core.own_passages import own_queries, without_own
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.records import Query
 from positionbias.core.retrieval import Retrieval
@@ -105,10 +106,11 @@ def retrieve(
 
 
 class Retrieved(NamedTuple):
-    """A run with its counts; a query without a known term has an empty ranking."""
+    """A run with its counts; a query without a known term has an empty ranking. ``own``: queries that found the passage with their id."""
 
     run: Run
     figures: BM25Figures
+    own: Sequence[str]
 
 
 def retrieve_run(
@@ -134,14 +136,23 @@ def retrieve_run(
     name, depth = wanted.name or "bm25", wanted.depth or DEPTH
     queries = collection.queries(wanted.split)
     index = open_index(collection, settings, backend=backend, workers=workers, map_shards=map_shards)
-    run = search(index, queries, depth, name=name)
+    run = search(index, queries, depth + wanted.without_own, name=name)
+    own = own_queries(run)
+    if wanted.without_own:
+        run = Run(name, (without_own(ranking, depth) for ranking in run.rankings()))
     without = sum(not ranking.passage_ids for ranking in run.rankings())
     with atomic_file(out, overwrite=overwrite) as partial:
         manifest = Manifest(
             kind="run",
             name=name,
             command="retrieve",
-            settings={"split": wanted.split, "depth": depth, **asdict(settings), **index.facts},
+            settings={
+                "split": wanted.split,
+                "depth": depth,
+                **({"without_own": True} if wanted.without_own else {}),
+                **asdict(settings),
+                **index.facts,
+            },
             inputs=(input_ref("collection", collection.path, collection.checksum, artefact=out),),
             licence=collection.manifest.licence,
             notes=(
@@ -165,4 +176,4 @@ def retrieve_run(
         without_known_term=without,
         index=index.origin,
     )
-    return Retrieved(run, figures)
+    return Retrieved(run, figures, own)

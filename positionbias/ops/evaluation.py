@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.inputs import CollectionLike, QrelsLike, RunLike
 from positionbias.core.operation import Out, Overwrite, SavedTo, operation
+from positionbias.core.own_passages import WITHOUT_OWN, own_queries, own_remarks, without_own
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.run_header import RunHeader
-from positionbias.core.settings import Panel, Setting, check_settings, given_flags, seed_setting, setting
+from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, given_flags, seed_setting, setting
 from positionbias.evaluation.fusing import Fusing
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
 from positionbias.overlap.removing import CountedLeaks
@@ -46,6 +47,7 @@ class Measuring:
         flags=("-m", "--measure"),
         metavar="MEASURE",
     )
+    without_own: bool = declared_setting(False, WITHOUT_OWN)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
@@ -122,6 +124,7 @@ def evaluate(
         ...
     """
     from positionbias.core.collection import find_collection
+    from positionbias.core.run import Run
     from positionbias.evaluation.measures import canonical
     from positionbias.evaluation.significance import clusters_by_passage
     from positionbias.report.leaked_order import write_swaps
@@ -132,6 +135,9 @@ def evaluate(
     opened = find_collection(collection) if collection is not None else None
     judged = _judgements(opened, qrels, measuring)
     loaded = _read_runs(runs, opened, measuring.split)
+    own = {run.name: (own_queries(run), len(run)) for run in loaded}
+    if measuring.without_own:
+        loaded = [Run(run.name, map(without_own, run.rankings())) for run in loaded]
     files = [(run, input_place(given)) for given, run in zip(runs, loaded, strict=True) if isinstance(given, Place)]
     clusters = clusters_by_passage(judged.qrels)
     results, shares = _measured(loaded, judged, measuring, clusters, _remarks_of_trainings(files))
@@ -139,12 +145,16 @@ def evaluate(
     if all_swaps is not None:
         place = write_swaps(output_place(all_swaps), apart.swaps, overwrite=overwrite)
         hint(f"{sum(map(len, apart.swaps.values())):,} swaps written to {pasted(place)}")
-    for line in _remarks(results):
+    for line in (*_remarks(results), *own_remarks(own, opened, measuring.split, left_out=measuring.without_own)):
         say(line)
     found = Measurements(
         [*results, *shares, *apart.results],
         command="evaluate",
-        settings={"measures": list(measuring.measures), "split": judged.split},
+        settings={
+            "measures": list(measuring.measures),
+            "split": judged.split,
+            **({"without_own": True} if measuring.without_own else {}),
+        },
         read=[*judged.read, *pairs, *(Read.file("run", path) for _, path in files)],
         seed=measuring.seed,
         packages=("ir_measures", "pytrec-eval-terrier", "scipy"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.own_passages import own_remarks
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
@@ -81,7 +82,8 @@ def rerank(
         say(
             f"scored in {done.blocks:,} {'block' if done.blocks == 1 else 'blocks'} of queries{shared}: {done.blocks:,} of the workers had work"
         )
-    for line in _remarks(done):
+    found = {done.run.name: (done.own, len(done.run))}
+    for line in (*_remarks(done), *own_remarks(found, opened, reranking.split, left_out=reranking.without_own)):
         say(line)
     hint(
         f"written to {pasted(place)}; next: posbias evaluate {pasted(place)} --collection {pasted(opened.path)} --split {reranking.split}"

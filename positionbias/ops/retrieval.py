@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Overwrite, Source, operation
+from positionbias.core.own_passages import own_remarks
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.retrieval import Retrieval
@@ -96,9 +97,11 @@ def retrieve(
         )
     found, place = find_collection(collection), output_place(out)
     if dense.vectors is None:
-        name, figures = _by_bm25(found, place, wanted, bm25, engine, overwrite)
+        name, figures, own = _by_bm25(found, place, wanted, bm25, engine, overwrite)
     else:
-        name, figures = _by_vectors(found, place, wanted, dense, engine, overwrite)
+        name, figures, own = _by_vectors(found, place, wanted, dense, engine, overwrite)
+    for line in own_remarks({name: (own, figures.queries)}, found, wanted.split, left_out=wanted.without_own):
+        say(line)
     there = pasted(place)
     if figures.candidates:
         hint(f"written to {there}; next: posbias evaluate {there} --collection {pasted(found.path)} --split {wanted.split}")
@@ -116,7 +119,7 @@ def _refuse(flags: Iterable[str], wanted: str, found: str) -> None:
 
 def _by_bm25(
     found: Collection, place: Path, wanted: Retrieval, search: Bm25Search, engine: Engine, overwrite: bool
-) -> tuple[str, BM25Figures | DenseFigures]:
+) -> tuple[str, BM25Figures | DenseFigures, Sequence[str]]:
     from positionbias.firststage.bm25 import retrieve_run
 
     if search.backend == "lucene" and engine.engine != "local":
@@ -136,12 +139,12 @@ def _by_bm25(
     say(f"BM25 by {backend} with k1 {settings.k1:g}, b {settings.b:g}; index {done.figures.index}")
     if without := done.figures.without_known_term:
         say(f"{without:,} of {done.figures.queries:,} queries have no term that a passage holds: no candidates")
-    return done.run.name, done.figures
+    return done.run.name, done.figures, done.own
 
 
 def _by_vectors(
     found: Collection, place: Path, wanted: Retrieval, by: ByVectors, engine: Engine, overwrite: bool
-) -> tuple[str, BM25Figures | DenseFigures]:
+) -> tuple[str, BM25Figures | DenseFigures, Sequence[str]]:
     from positionbias.dense.retrieve import retrieve_dense
     from positionbias.dense.vectors import Vectors
 
@@ -176,7 +179,7 @@ def _by_vectors(
         say(f"{figures.short:,} of {figures.queries:,} queries have fewer than {depth:,} candidates: {more} may find them")
     if empty := opened.figures.empty_passages:
         say(f"{empty:,} passages are empty: they are ranked by the vector of an empty text")
-    return done.name, figures
+    return done.name, figures, done.own
 
 
 @operation

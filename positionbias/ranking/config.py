@@ -9,10 +9,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.own_passages import WITHOUT_OWN
 from positionbias.core.places import Place, model_place
 from positionbias.core.progress import remark
 from positionbias.core.run_header import RunHeader
-from positionbias.core.settings import Panel, check_settings, setting
+from positionbias.core.settings import Panel, check_settings, declared_setting, setting
 from positionbias.core.threads import own_gpu
 
 if TYPE_CHECKING:
@@ -278,6 +279,7 @@ class Reranking:
         absent="the depth tuned on validation, or all",
     )
     name: str | None = setting(None, "The run's tag.", absent="the checkpoint's name")
+    without_own: bool = declared_setting(False, WITHOUT_OWN)
     header: RunHeader = field(default_factory=RunHeader)
 
     def __post_init__(self) -> None:

@@ -15,6 +15,7 @@ from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.ordered_file import resumable_file
+from positionbias.core.own_passages import own_queries, without_own
 from positionbias.core.progress import step
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Query
@@ -39,7 +40,8 @@ class Rescored:
 
     ``cached``: each of the ``passages`` was encoded once, plus ``counts.again`` repetitions in all; else each pair was read alone.
     ``room``: the most tokens that the model reads; None if unknown, and then none are counted as cut.
-    ``seconds``: of the scoring; None if an earlier run did a part of it. ``blocks``: those that processes could share.
+    ``seconds``: of the scoring; None if an earlier run did a part of it. ``blocks``: those that processes could share. ``own``: queries of which
+    the candidates held the passage with their id.
     """
 
     run: Run
@@ -49,6 +51,7 @@ class Rescored:
     counts: Scored
     seconds: float | None
     blocks: int = 1
+    own: Sequence[str] = ()
 
     def result(self, collection: str, split: str) -> Result:
         """Return the counts as a Result; its value is the number of distinct passages."""
@@ -169,6 +172,9 @@ def rerank_run(
         StorageError: the file system refused; finished blocks are kept.
     """
     reranking, config, run = reranking or Reranking(), config or RankingConfig(), read_run(candidates)
+    own = own_queries(run)
+    if reranking.without_own:
+        run = Run(run.name, map(without_own, run.rankings()))
     depth = next(given for given in (reranking.depth, checkpoint.depth, max(1, run.depth)) if given is not None)
     name, device = reranking.name or checkpoint.name, checkpoint.model.device
     refuse_existing(out, overwrite=overwrite, folder=False)
@@ -180,7 +186,12 @@ def rerank_run(
         kind="run",
         name=name,
         command="rerank",
-        settings={"split": reranking.split, "depth": depth, "precision": str(config.dtype(device)).removeprefix("torch.")},
+        settings={
+            "split": reranking.split,
+            "depth": depth,
+            **({"without_own": True} if reranking.without_own else {}),
+            "precision": str(config.dtype(device)).removeprefix("torch."),
+        },
         inputs=tuple(input_ref(role, path, c, artefact=out) for (role, path), c in zip(places, checksums, strict=True)),
         licence=collection.manifest.licence,
         versions=package_versions(*config.packages(device)),
@@ -221,7 +232,7 @@ def rerank_run(
             **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
         }
         write_manifest(manifest_path(target), replace(manifest, content=content))
-    return done
+    return replace(done, own=own)
 
 
 def _spent(model: AnyRanker, done: Rescored, spread: Spread | None) -> Computed:
