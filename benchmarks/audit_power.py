@@ -1,4 +1,4 @@
-"""Does an audit find a preference that is there, and do its intervals hold the truth? On generated audits, and on SQuAD for length limits.
+"""How often does an audit find a preference that is there, accuse where there is none, and hold the truth? On generated audits, and on SQuAD for length limits.
 
     python benchmarks/audit_power.py --state FOLDER --squad FOLDER    # writes benchmarks/results/audit_power_HARDWARE_DATE.md
 
@@ -7,10 +7,11 @@ Finished audits stay in the state folder, so that a stopped campaign goes on; se
 **Passages.** A query's scores are generated, not its texts: what the exchanges of ``audit.perturb`` and the rotation do to the evidence's place is worked out on drawn
 sentence lengths, and what is concluded is the audit's own (``orders_wanted``, ``passage_verdict``). With x the place of the evidence (its first word over the last one at which it could start),
 
-    score = scale · (words in common + size · unit · (1 + spread · w) · shape(x) + noise · unit · normal(query, text))
+    score = scale · (words in common + worth · (size · (1 + spread · w) · (shape(x) − centre) + noise · normal(query, text)))
 
-3 to 7 sentences of 8 to 25 words; 29 competitors with Binomial(4, 0.4) words in common, a place and noise of their own; scale lognormal (deviation 0.3), one a query; w normal, one a passage;
-``unit`` such that ``size`` is in deviations of the competitors' scores. **Lists** are scored by ``audit.lists`` itself, **limits** by the audit's own texts.
+3 to 7 sentences of 8 to 25 words. With the evidence 4 words are in common, with another passage's sentence in its place Binomial(4, 0.4): the worth is 2.4. Scale lognormal
+(deviation 0.3), one a query; w normal, one a passage; ``centre`` is the mean of the shape where evidence stands in passages, so that places do not change the mean worth, and ``size`` and
+``noise`` are shares of it. **Lists** are scored by ``audit.lists`` itself, **limits** by the audit's own texts.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import argparse
 import json
 import platform
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from importlib.metadata import version
@@ -35,15 +36,16 @@ from positionbias.audit.audit import orders_wanted
 from positionbias.audit.evidence import Evidence, FoundEvidence
 from positionbias.audit.filler import FILLER_WORDS
 from positionbias.audit.lists import Nature, order_slopes
-from positionbias.audit.manipulate import ROUNDED, Asked, Manipulation, Measured, ask, measure
+from positionbias.audit.manipulate import ROUNDED, Asked, Manipulation, Measured, ask, mean_unit, measure
 from positionbias.audit.reads import Reads, reads_of
 from positionbias.audit.systems import System, Task
-from positionbias.audit.trials import make_trials, shortened_trials
+from positionbias.audit.trials import COLUMNS, make_trials, shortened_trials
 from positionbias.audit.verdict import list_verdict, passage_verdict
 from positionbias.core.progress import set_quiet
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator, key64
+from positionbias.evaluation.clustered import family_wise
 from positionbias.models.user_code import UserFunction
 from positionbias.ranking.config import RankingConfig
 from positionbias.results.payloads import Contrast, Preference, Verdict
@@ -54,6 +56,7 @@ NDCG = "nDCG@10"
 CONTRASTS = (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION)
 NOISE, SCALE = 0.3, 0.3
 ASKED_WORDS, SHARED = 4, 0.4
+WORDS_WORTH = ASKED_WORDS * (1 - SHARED)
 COMPETITORS = 29
 SENTENCES, WORDS, FILLER = (3, 7), (8, 25), FILLER_WORDS
 ORDERS, PILOT = 8, 50
@@ -73,7 +76,7 @@ SHAPES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], Preference]] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """Audits of one kind: a shape of preference of ``size`` deviations, ``queries`` an audit, ``per_passage`` of them to a passage."""
+    """Audits of one kind: a shape of preference of ``size`` in shares of the worth, ``queries`` an audit, ``per_passage`` of them to a passage."""
 
     shape: str
     size: float
@@ -91,22 +94,41 @@ class Cell:
         ).replace(" ", "_")
 
 
-POWER = (
-    Cell("straight, front to end", 0.2, 200, 500),
-    Cell("straight, front to end", 0.2, 1_000, 300),
-    *(Cell(shape, 0.2, 1_000, 300) for shape in list(SHAPES)[1:5]),
-    Cell("straight to the middle", 0.2, 1_000, 300),
-    Cell("straight, front to end", 0.2, 200, 300, noise=1.0),
-    Cell("straight, front to end", 0.2, 1_000, 300, noise=1.0),
-    Cell("middle half", 0.2, 1_000, 300, noise=1.0),
-    Cell("straight, front to end", 0.1, 200, 300, noise=1.0),
-)
-COVERAGE = tuple(
-    Cell(shape, 0.2, queries, 1_000, per_passage, 1.0)
-    for shape, queries in (("straight, front to end", 100), ("straight, front to end", 400), ("middle half", 200))
-    for per_passage in (1, 5)
+AUDITS = 600
+MIDDLE = Contrast.MIDDLE
+
+
+def cells(
+    shape: str, size: float, noises: Sequence[float] = (NOISE,), passages: Sequence[int] = (1, 5), queries: int = 200
+) -> list[Cell]:
+    """Cells of one shape and size; of several questions a passage, whose preferences differ by passages as much as they are."""
+    return [
+        Cell(shape, size, queries, AUDITS, per_passage, 0.0 if per_passage == 1 else 1.0, noise)
+        for noise in noises
+        for per_passage in passages
+    ]
+
+
+NONE = cells("none", 0.0, (NOISE, 1.0, 3.0, 10.0))
+TWICE = (
+    *cells("straight, front to end", 2 * MARGIN, (NOISE, 1.0)),
+    *(cell for shape in list(SHAPES)[1:6] for cell in cells(shape, 2 * MARGIN, passages=(1,))),
 )
 INVARIANT = Cell("none", 0.0, 200, 100, noise=0.0)
+
+
+def at_margin() -> list[Cell]:
+    """Cells whose true effect, on the contrast of their shape, is exactly the margin."""
+    found = []
+    for shape in ("straight, front to end", "middle half"):
+        unit = Cell(shape, 1.0, 200, AUDITS, noise=0.0)
+        found += cells(shape, MARGIN / abs(truth(unit)[contrast_of(shape)]), (NOISE, 1.0))
+    return found
+
+
+def contrast_of(shape: str) -> int:
+    """The column of the contrast that shows a shape."""
+    return int(SHAPES[shape][1] in (Preference.MIDDLE, Preference.ENDS))
 
 
 @dataclass(frozen=True)
@@ -116,46 +138,64 @@ class Drawn:
     before: dict[Contrast, np.ndarray]
     after: dict[Contrast, np.ndarray]
     placebo: np.ndarray
-    ranked: np.ndarray
-    rotated: np.ndarray
+    scale: np.ndarray
     clusters: list[str]
 
 
 @lru_cache(maxsize=8)
-def unit_of(noise: float) -> float:
-    """The mean deviation of a query's competitors, of a scale of 1, where noise is a share of that itself."""
-    rng, unit = generator(1, "unit"), 1.0
-    shared, normal = rng.binomial(ASKED_WORDS, SHARED, (20_000, COMPETITORS)), rng.normal(size=(20_000, COMPETITORS))
-    for _ in range(20):
-        unit = float((shared + noise * unit * normal).std(axis=1).mean())
-    return unit
+def centre_of(shape: str) -> float:
+    """The mean of a shape where evidence stands in passages."""
+    rng = generator(1, "centre", shape)
+    count, lengths = _passages(400_000, rng)
+    return float(SHAPES[shape][0](_natural(lengths, count, rng)).mean())
+
+
+def _passages(queries: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The number of each passage's sentences and their lengths, ``(queries, most)``; the first is the evidence."""
+    count = rng.integers(SENTENCES[0], SENTENCES[1] + 1, size=queries)
+    lengths = rng.integers(WORDS[0], WORDS[1] + 1, size=(queries, SENTENCES[1])).astype(float)
+    lengths[np.arange(SENTENCES[1]) >= count[:, None]] = 0
+    return count, lengths
+
+
+def _natural(lengths: np.ndarray, count: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The evidence's places where it stands before the drawn number of the passage's other sentences, ``(queries, 1)``."""
+    before = rng.integers(0, count)
+    others = lengths[:, 1:]
+    words = np.where(np.arange(others.shape[1]) < before[:, None], others, 0).sum(axis=1)
+    return (words / others.sum(axis=1))[:, None]
 
 
 def draw(cell: Cell, queries: int, rng: np.random.Generator) -> Drawn:
     """The texts' scores of so many queries."""
-    shape, unit = SHAPES[cell.shape][0], unit_of(cell.noise)
+    shape, centre = SHAPES[cell.shape][0], centre_of(cell.shape)
     passages = -(-queries // cell.per_passage)
     scale = np.exp(SCALE * rng.normal(size=(queries, 1)))
-    size = cell.size * unit * (1 + cell.spread * np.repeat(rng.normal(size=(passages, 1)), cell.per_passage, axis=0)[:queries])
-    count = rng.integers(SENTENCES[0], SENTENCES[1] + 1, size=queries)
-    lengths = rng.integers(WORDS[0], WORDS[1] + 1, size=(queries, SENTENCES[1])).astype(float)
-    lengths[np.arange(SENTENCES[1]) >= count[:, None]] = 0
+    own = 1 + cell.spread * np.repeat(rng.normal(size=(passages, 1)), cell.per_passage, axis=0)[:queries]
+    size, noise = cell.size * WORDS_WORTH * own, cell.noise * WORDS_WORTH
+    count, lengths = _passages(queries, rng)
 
     def scored(place: np.ndarray) -> np.ndarray:
-        return scale * (ASKED_WORDS + size * shape(place) + cell.noise * unit * rng.normal(size=place.shape))
+        return scale * (ASKED_WORDS + size * (shape(place) - centre) + noise * rng.normal(size=place.shape))
 
-    def others() -> np.ndarray:
-        words = rng.binomial(ASKED_WORDS, SHARED, (queries, COMPETITORS))
-        return scale * (words + size * shape(rng.random(words.shape)) + cell.noise * unit * rng.normal(size=words.shape))
-
+    words = rng.binomial(ASKED_WORDS, SHARED, (queries, 1))
+    stranger = scale * (words + noise * rng.normal(size=words.shape))
     middle = np.concatenate([_middle(lengths, count, rng) for _ in range(ORDERS // 2)], axis=1)
     edge = np.tile([0.0, 1.0], (queries, ORDERS // 2))
     front, end = np.zeros((queries, ORDERS)), np.ones((queries, ORDERS))
-    before = {Contrast.ENDS: scored(front), Contrast.MIDDLE: scored(edge), Contrast.ROTATION: scored(front[:, :1])}
-    after = {Contrast.ENDS: scored(end), Contrast.MIDDLE: scored(middle), Contrast.ROTATION: scored(end[:, :1])}
-    noise = scale * cell.noise * unit * rng.normal(size=(queries, 2))
+    before = {
+        Contrast.ENDS: scored(front),
+        MIDDLE: scored(edge),
+        Contrast.ROTATION: scored(front[:, :1]),
+        Contrast.WORTH: stranger,
+    }
+    after = {
+        Contrast.ENDS: scored(end), MIDDLE: scored(middle), Contrast.ROTATION: scored(end[:, :1]),
+        Contrast.WORTH: scored(_natural(lengths, count, rng)),
+    }  # fmt: skip
+    both = scale * noise * rng.normal(size=(queries, 2))
     clusters = [f"p{query // cell.per_passage}" for query in range(queries)]
-    return Drawn(before, after, noise[:, 1] - noise[:, 0], others(), others(), clusters)
+    return Drawn(before, after, both[:, 1] - both[:, 0], scale, clusters)
 
 
 def _middle(lengths: np.ndarray, count: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -174,33 +214,20 @@ def _middle(lengths: np.ndarray, count: np.ndarray, rng: np.random.Generator) ->
 
 
 def measured(drawn: Drawn, orders: int, queries: int | None = None) -> Measured:
-    """What ``audit.manipulate.measure`` makes of such scores, of the first ``queries``."""
+    """What ``audit.manipulate.measure`` makes of such scores, of the first ``queries``; without candidates there are no ranks."""
     few = slice(queries)
-    by_unit = {name: np.full((len(drawn.clusters[few]), 3), np.nan) for name in ("score", "ranks", NDCG)}
-    for column, contrast in enumerate(CONTRASTS):
-        before, after = drawn.before[contrast][few, :orders], drawn.after[contrast][few, :orders]
-        others = drawn.rotated if contrast == Contrast.ROTATION else drawn.ranked
-        ranks = [_ranks(scores, others[few]) for scores in (before, after)]
-        by_unit["score"][:, column] = (after - before).mean(axis=1)
-        by_unit["ranks"][:, column] = (ranks[0] - ranks[1]).mean(axis=1)
-        by_unit[NDCG][:, column] = (_ndcg(ranks[1]) - _ndcg(ranks[0])).mean(axis=1)
-    by_unit["score"][:, 2] -= drawn.placebo[few]
-    units = drawn.ranked[few].std(axis=1)
-    by_unit["score"] = np.round(by_unit["score"] / units.mean(), ROUNDED) * units.mean()
-    changes = (drawn.after[Contrast.ENDS] - drawn.before[Contrast.ENDS])[few, :orders]
     clusters = drawn.clusters[few]
-    whole = np.ones((len(clusters), 3), bool)
+    changes = {contrast: drawn.after[contrast][few, :orders] - drawn.before[contrast][few, :orders] for contrast in COLUMNS}
+    score = np.column_stack([changes[contrast].mean(axis=1) for contrast in COLUMNS])
+    score[:, 2] -= drawn.placebo[few]
+    worth = mean_unit(score[:, -1])
+    if worth > 0:
+        score = np.round(score / worth, ROUNDED) * worth
+    none = np.full_like(score, np.nan)
     ids = [f"q{number}" for number in range(len(clusters))]
-    return Measured(ids, clusters, by_unit, units, whole, orders, float(changes.var(axis=1, ddof=1).mean()))
-
-
-def _ranks(scores: np.ndarray, others: np.ndarray) -> np.ndarray:
-    ranks = 1.0 + (others[:, None, :] > scores[:, :, None]).sum(axis=2)
-    return np.where(np.isnan(scores), np.nan, ranks)
-
-
-def _ndcg(ranks: np.ndarray) -> np.ndarray:
-    return np.where(ranks > 10, 0.0, 1 / np.log2(1 + ranks)) + 0 * ranks
+    within = float(changes[Contrast.ENDS].var(axis=1, ddof=1).mean())
+    by_unit = {"score": score, "ranks": none, NDCG: none}
+    return Measured(ids, clusters, by_unit, none[:, 0], np.ones(score.shape, bool), orders, within)
 
 
 def everything(query: str, texts: Sequence[str]) -> list[bool]:
@@ -224,14 +251,15 @@ def summary(verdict: Verdict) -> dict[str, Any]:
     return {"preference": verdict.preference.value, "reads": verdict.reads, "effects": effects}
 
 
-def truth(cell: Cell, queries: int = TRUTH) -> dict[str, list[float]]:
-    """Each contrast in deviations and in nDCG@10, from many queries."""
-    sums, units, chunks = dict.fromkeys(("score", NDCG), np.zeros(3)), 0.0, -(-queries // 20_000)
+@lru_cache(maxsize=64)
+def truth(cell: Cell, queries: int = TRUTH) -> list[float]:
+    """Each contrast as a share of the worth, from many queries; without noise and what passages differ by, which are 0 on average."""
+    sums, chunks = np.zeros(len(COLUMNS)), -(-queries // 20_000)
     for chunk in range(chunks):
-        many = measured(draw(cell, 20_000, generator(chunk, "truth", cell.name)), 2)
-        units += many.units.mean() / chunks
-        sums = {name: sums[name] + np.nanmean(many.by_unit[name], axis=0) / chunks for name in sums}
-    return {"deviations": (sums["score"] / units).tolist(), NDCG: sums[NDCG].tolist()}
+        drawn = draw(replace(cell, noise=0.0, spread=0.0), 20_000, generator(chunk, "truth", cell.name))
+        worth = WORDS_WORTH * float(drawn.scale.mean())
+        sums += np.nanmean(measured(drawn, ORDERS).by_unit["score"], axis=0) / worth / chunks
+    return sums[:-1].tolist()
 
 
 # ---- order in the list
@@ -250,10 +278,14 @@ class Store:
         """The texts of these ids."""
         return [self.known[name] for name in passage_ids]
 
+    def passage_ids_at(self, rows: np.ndarray) -> list[str]:
+        """The ids of these rows."""
+        names = list(self.known)
+        return [names[row] for row in rows]
+
     def texts_at(self, rows: np.ndarray) -> list[str]:
         """The texts of these rows."""
-        names = list(self.known)
-        return [self.known[names[row]] for row in rows]
+        return self.texts(self.passage_ids_at(rows))
 
 
 def task_of(queries: Sequence[Query], evidence: dict[str, Evidence], candidates: Run, texts: Store) -> Task:
@@ -268,7 +300,7 @@ def list_scores(queries: int, rng: np.random.Generator) -> np.ndarray:
     """Words in common and noise of each of 30 candidates; the first of a query is its passage."""
     shared = rng.binomial(ASKED_WORDS, SHARED, (queries, COMPETITORS + 1)).astype(float)
     shared[:, 0] = ASKED_WORDS
-    return shared + NOISE * unit_of(NOISE) * rng.normal(size=shared.shape)
+    return shared + NOISE * rng.normal(size=shared.shape)
 
 
 def slopes_of(scores: np.ndarray, bias: float, rng: np.random.Generator) -> np.ndarray:
@@ -440,7 +472,7 @@ def shared(hits: int, audits: int) -> str:
     return f"{hits} of {audits}, {100 * hits / audits:.1f} % [{100 * bounds.low:.1f}, {100 * bounds.high:.1f}]"
 
 
-def effect_of(row: dict[str, Any], contrast: Contrast, unit: str = "deviations") -> list[Any]:
+def effect_of(row: dict[str, Any], contrast: Contrast, unit: str = "worth") -> list[Any]:
     """Value, low, high and detectable of one contrast over all texts."""
     return next(each[3:] for each in row["effects"] if each[:3] == [contrast.value, unit, ""])
 
@@ -459,74 +491,147 @@ def counted(rows: Sequence[dict[str, Any]], planted: Preference) -> tuple[str, s
     return shared(sum(one == planted for one in said), len(said)), shared(wrong, len(said)), str(other)
 
 
-def power_table(state: Path) -> list[str]:
-    """A row a shape and size of audit."""
-    lines = [
-        "## Preferences that are there",
+def rows_of(state: Path, cell: Cell) -> list[dict[str, Any]]:
+    """All audits of a cell."""
+    return kept(state, cell.name, cell.audits, lambda number: audited(cell, number))
+
+
+def counted_as(rows: Sequence[dict[str, Any]], *answers: Preference) -> int:
+    """The audits with one of these answers."""
+    return sum(Preference(row["preference"]) in answers for row in rows)
+
+
+def bar(counts: Sequence[tuple[int, int]], what: str) -> list[str]:
+    """Whether rates of at most 5 % hold: no cell above by Holm's adjusted exact test, the pooled upper bound at most 6 %."""
+    tests = {
+        str(number): stats.binomtest(hits, audits, 0.05, alternative="greater").pvalue
+        for number, (hits, audits) in enumerate(counts)
+    }
+    least = min(value for value in family_wise(tests).values() if value is not None)
+    hits, audits = (sum(column) for column in zip(*counts, strict=True))
+    high = stats.binomtest(hits, audits).proportion_ci(0.95).high
+    held = "holds" if least >= 0.05 and high <= 0.06 else "BROKEN"
+    return [
         "",
-        f"Scorers whose score changes by 0.2 deviations (in the last row 0.1) with the place of the evidence, with noise on every text, in deviations too; margin {MARGIN}. Found: the answer names the planted side. "
-        "True: the deciding contrast in deviations (of a straight rise to the middle, the exchange sees less than half, as its places are not the very ends and the very middle). Orders: the mean number in which the audit asked.",
+        f"{what}: {shared(hits, audits)} pooled; the least p of a cell above 5 %, by Holm, is {least:.2g}. The bar {held}.",
         "",
-        "| preference | noise | queries | true | found | opposite side | another shape | orders |",
-        "|---|---:|---:|---:|---|---|---:|---:|",
     ]
-    for cell in POWER:
-        rows = kept(state, cell.name, cell.audits, lambda number, cell=cell: audited(cell, number))
+
+
+def none_table(state: Path) -> list[str]:
+    """A row a cell without a preference."""
+    lines = [
+        "## No preference",
+        "",
+        "Scores that no place changes, with noise on every text, in shares of the worth. Found: any preference.",
+        "",
+        "| noise | queries | a passage | found | no preference | cannot tell | does not react | orders |",
+        "|---:|---:|---:|---|---:|---:|---:|---:|",
+    ]
+    counts = []
+    for cell in NONE:
+        rows = rows_of(state, cell)
+        others = [counted_as(rows, one) for one in (Preference.NONE, Preference.UNKNOWN, Preference.UNREACTIVE)]
+        counts.append((len(rows) - sum(others), len(rows)))
+        orders = np.mean([row["orders"] for row in rows])
+        shown = " | ".join(str(number) for number in others)
+        lines.append(
+            f"| {cell.noise:g} | {cell.queries:,} | {cell.per_passage} | {shared(*counts[-1])} | {shown} | {orders:.1f} |"
+        )
+    rows = rows_of(state, INVARIANT)
+    zero = sum(row["preference"] == Preference.NONE.value and row["effects"][0][4:6] == [0, 0] for row in rows)
+    lines += bar(counts, "False alarms")
+    return [*lines, f"Without noise: the interval [0, 0] and *no preference* in {zero} of {len(rows)} audits.", ""]
+
+
+def margin_table(state: Path) -> list[str]:
+    """A row a cell whose true effect is exactly the margin."""
+    lines = [
+        "## A true effect of exactly the margin",
+        "",
+        f"The contrast that shows the shape is {MARGIN} of the worth in truth. *No preference* would be wrong, and so would an interval beyond the margin. In passages of five questions the preference differs between passages "
+        "(its deviation is its mean).",
+        "",
+        "| preference | noise | queries | a passage | no preference | beyond the margin | found with its side | opposite side | cannot tell | does not react |",
+        "|---|---:|---:|---:|---|---|---:|---:|---:|---:|",
+    ]
+    none, beyond = [], []
+    for cell in at_margin():
+        rows = rows_of(state, cell)
+        contrast, planted = CONTRASTS[contrast_of(cell.shape)], SHAPES[cell.shape][1]
+        bounds = [effect_of(row, contrast)[1:3] for row in rows if row["preference"] != Preference.UNREACTIVE.value]
+        none.append((counted_as(rows, Preference.NONE), len(rows)))
+        beyond.append((sum(low > MARGIN or high < -MARGIN for low, high in bounds), len(rows)))
+        shown = [counted_as(rows, one) for one in (planted, OPPOSITE[planted], Preference.UNKNOWN, Preference.UNREACTIVE)]
+        lines.append(
+            f"| {planted.value}: {cell.shape} | {cell.noise:g} | {cell.queries:,} | {cell.per_passage} | {shared(*none[-1])} | {shared(*beyond[-1])} | "
+            f"{' | '.join(str(number) for number in shown)} |"
+        )
+    return [*lines, *bar(none, "*No preference* at the margin"), *bar(beyond, "Beyond the margin")]
+
+
+def power_table(state: Path) -> list[str]:
+    """A row a shape of twice the margin."""
+    lines = [
+        "## Preferences of twice the margin",
+        "",
+        f"Scores that change by {2 * MARGIN} of the worth with the place of the evidence. Found: the answer names the planted side. True: the contrast that shows the shape (of a straight rise to the middle, the exchange sees "
+        "less than half, as its places are not the very ends and the very middle). Orders: the mean number in which the audit asked.",
+        "",
+        "| preference | noise | queries | a passage | true | found | opposite side | another shape | orders |",
+        "|---|---:|---:|---:|---:|---|---|---:|---:|",
+    ]
+    for cell in TWICE:
+        rows = rows_of(state, cell)
         planted = SHAPES[cell.shape][1]
-        contrast = 1 if planted in (Preference.MIDDLE, Preference.ENDS) else 0
-        true = known_truth(state, cell)["deviations"][contrast]
+        true = known_truth(state, cell)[contrast_of(cell.shape)]
         right, wrong, other = counted(rows, planted)
         orders = np.mean([row["orders"] for row in rows])
         lines.append(
-            f"| {planted.value}: {cell.shape} | {cell.noise:g} | {cell.queries:,} | {true:+.3f} | {right} | {wrong} | {other} | {orders:.1f} |"
+            f"| {planted.value}: {cell.shape} | {cell.noise:g} | {cell.queries:,} | {cell.per_passage} | {true:+.3f} | {right} | {wrong} | {other} | {orders:.1f} |"
         )
     return [*lines, ""]
 
 
-def known_truth(state: Path, cell: Cell) -> dict[str, list[float]]:
+def known_truth(state: Path, cell: Cell) -> list[float]:
     """The truth, kept in the state folder."""
-    return kept_part(state / f"truth_{cell.name}.json", lambda: truth(cell))
+    return kept_part(state / f"truth_{cell.name}.json", lambda: {"truth": truth(cell)})["truth"]
 
 
-def covered(rows: Sequence[dict[str, Any]], known: dict[str, list[float]], unit: str) -> tuple[list[int], int]:
+def covered(rows: Sequence[dict[str, Any]], known: Sequence[float]) -> tuple[list[int], int]:
     """How many audits' intervals hold the truth, by contrast and all three together."""
     holds = np.array([
-        [low <= true <= high for contrast, true in zip(CONTRASTS, known[unit], strict=True) for _, low, high, _ in [effect_of(row, contrast, unit)]]
+        [low <= true <= high for contrast, true in zip(CONTRASTS, known, strict=True) for _, low, high, _ in [effect_of(row, contrast)]]
         for row in rows
     ])  # fmt: skip
     return holds.sum(axis=0).tolist(), int(holds.all(axis=1).sum())
 
 
 def coverage_table(state: Path) -> list[str]:
-    """A row a cell and unit."""
+    """A row a cell, of the audits above."""
     lines = [
         "## Intervals",
         "",
-        f"Passages differ in their preference (its deviation is its mean); five questions of a passage share it. Truth: {TRUTH:,} queries of the same generator. Intervals are simultaneous over the three contrasts, "
-        "so that all three are to hold in 95 % of audits, and each alone in more. The unit is estimated in each audit.",
+        f"Of the audits above, where the evidence's worth is shown to be above 0. Truth: {TRUTH:,} queries of the same generator. Intervals are simultaneous over the three contrasts, so that all three are to hold in 95 % of "
+        "audits, and each alone in more. The worth is estimated in each audit.",
         "",
-        "| preference | queries | a passage | unit | truth | end − front | middle − ends | rotation | all three |",
-        "|---|---:|---:|---|---|---|---|---|---|",
+        "| preference | size | noise | queries | a passage | truth | end − front | middle − ends | rotation | all three |",
+        "|---|---:|---:|---:|---:|---|---|---|---|---|",
     ]
-    for cell in COVERAGE:
-        rows = kept(state, cell.name, cell.audits, lambda number, cell=cell: audited(cell, number))
+    missed = []
+    for cell in (*NONE, *at_margin(), *TWICE):
+        rows = [row for row in rows_of(state, cell) if row["preference"] != Preference.UNREACTIVE.value]
+        if not rows:
+            continue
         known = known_truth(state, cell)
-        for unit in ("deviations", NDCG):
-            each, together = covered(rows, known, unit)
-            true = ", ".join(f"{value:+.3f}" for value in known[unit])
-            shares = " | ".join(f"{100 * hits / len(rows):.1f} %" for hits in each)
-            lines.append(
-                f"| {cell.shape} | {cell.queries} | {cell.per_passage} | {unit} | {true} | {shares} | {shared(together, len(rows))} |"
-            )
-    rows = kept(state, INVARIANT.name, INVARIANT.audits, lambda number: audited(INVARIANT, number))
-    zero = sum(
-        row["preference"] == Preference.NONE.value and all(each[4:6] == [0, 0] for each in row["effects"][:1]) for row in rows
-    )
-    lines += [
-        "",
-        f"Scores that no place changes ({INVARIANT.queries} queries): the interval [0, 0] and *no preference* in {zero} of {len(rows)} audits.",
-    ]
-    return [*lines, ""]
+        each, together = covered(rows, known)
+        missed.append((len(rows) - together, len(rows)))
+        true = ", ".join(f"{value:+.3f}" for value in known)
+        shares = " | ".join(f"{100 * hits / len(rows):.1f} %" for hits in each)
+        lines.append(
+            f"| {cell.shape} | {cell.size:.3f} | {cell.noise:g} | {cell.queries} | {cell.per_passage} | {true} | {shares} | {shared(together, len(rows))} |"
+        )
+    return [*lines, *bar(missed, "Audits in which one of three intervals misses the truth")]
 
 
 LISTS = ((200, 1.0, 300), (200, -1.0, 100))
@@ -597,11 +702,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--state", type=Path, required=True, help="folder of finished audits")
     parser.add_argument("--squad", type=Path, help="folder of SQuAD's files; left out: no limits are measured")
-    parser.add_argument("--part", choices=("power", "coverage", "order", "squad"), help="make this part's audits and no table")
+    parser.add_argument(
+        "--part", choices=("none", "margin", "power", "coverage", "order", "squad"), help="make this part's audits and no table"
+    )
     given = parser.parse_args()
     set_quiet(True)
     given.state.mkdir(parents=True, exist_ok=True)
-    tables = {"power": power_table, "coverage": coverage_table, "order": order_table}
+    tables = {
+        "none": none_table,
+        "margin": margin_table,
+        "power": power_table,
+        "coverage": coverage_table,
+        "order": order_table,
+    }
     if given.squad is not None:
         tables["squad"] = lambda state: squad_table(state, given.squad)
     if given.part:

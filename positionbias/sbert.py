@@ -21,7 +21,7 @@ from positionbias.core.run import Run, find_run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.ops.audit import evidence_chooser, evidence_rule
 from positionbias.ranking.config import Computing
-from positionbias.results.audit import DEVIATIONS
+from positionbias.results.audit import WORTH
 from positionbias.results.payloads import Contrast, Effect, Question, Verdict
 
 try:
@@ -43,8 +43,9 @@ _REPORTED = {Contrast.ENDS: "end_minus_front", Contrast.MIDDLE: "middle_minus_en
 class PositionBiasEvaluator(BaseEvaluator):
     """Audit a sentence-transformers model during training: does the place of the evidence in its passage change the score?
 
-    It moves the evidence of each query as ``audit_model`` does and returns the same effects, in deviations of the scores of a query's
-    candidates, with simultaneous 95 % intervals. The collection is read and candidates are found once, when the evaluator is made.
+    It moves the evidence of each query as ``audit_model`` does and returns the same effects, as shares of the evidence's worth (its
+    score less that of an equally long sentence of another passage in its place), with simultaneous 95 % intervals; NaN where that is not shown to
+    be above 0. The collection is read and candidates are found once, when the evaluator is made.
     A model may be a SentenceTransformer, CrossEncoder, SparseEncoder or MultiVectorEncoder; a cross-encoder's scores are taken before
     its activation. ``primary_metric`` is the size of end − front; smaller is better. A useless model is unbiased too, so also
     watch a measure of quality.
@@ -53,7 +54,7 @@ class PositionBiasEvaluator(BaseEvaluator):
         collection: A collection, its folder or its name under $POSBIAS_HOME.
         split: The split with the queries; never the final test queries.
         queries: Number of queries to draw by the seed; by default all with evidence.
-        candidates: The run whose scores give the unit; by default BM25's.
+        candidates: The run among which passages are ranked; by default BM25's.
         settings: What to move and draw; parts that the effects do not need (rotations, thirds …) are left out.
         name: Prefix of each metric's name.
 
@@ -202,14 +203,14 @@ class PositionBiasCallback(TrainerCallback):
 
 
 def _metrics(effects: Sequence[Effect]) -> dict[str, float]:
-    """Return the effects in deviations, by name; a verdict's own effects take precedence over those of all texts."""
+    """Return the effects as shares of the evidence's worth, by name; a verdict's own effects take precedence over those of all texts."""
     own: dict[Contrast, Effect] = {}
     for effect in effects:
-        if effect.unit == DEVIATIONS:
+        if effect.unit == WORTH:
             own.setdefault(effect.contrast, effect)
     found: dict[str, float] = {}
     for contrast, name in _REPORTED.items():
-        effect = own.get(contrast, Effect(contrast, DEVIATIONS, None))
+        effect = own.get(contrast, Effect(contrast, WORTH, None))
         numbers = {"": effect.value, "_low": effect.low, "_high": effect.high}
         found |= {f"{name}{end}": math.nan if number is None else number for end, number in numbers.items()}
     ends = own.get(Contrast.ENDS)

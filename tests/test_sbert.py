@@ -70,7 +70,7 @@ def test_it_measures_what_an_audit_of_the_saved_model_does(make: Any, collection
     found = sbert.PositionBiasEvaluator(collection, candidates=run)(model)
     settings = AuditSettings(draws=0, blind=False, segments=0)
     audited = pb.audit_model(kept(model, tmp_path / "saved"), collection, split="validation", candidates=run, settings=settings)
-    own = [effect for effect in audited.verdicts[0].effects if effect.unit == "deviations"]
+    own = [effect for effect in audited.verdicts[0].effects if effect.unit == "worth"]
     effects = {effect.contrast.value: effect for effect in reversed(own)}  # those that the verdict rests on come first
     for name, contrast in (("end_minus_front", "end − front"), ("middle_minus_ends", "middle − ends")):
         effect = effects[contrast]

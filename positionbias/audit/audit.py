@@ -14,9 +14,9 @@ from positionbias.audit.evidence import evidence_of
 from positionbias.audit.evidence_rule import Rule, chosen_evidence, noted
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.longer import LongerTexts
-from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
+from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, mean_unit, measure
 from positionbias.audit.needles import Needles, make_needles, needle_curve
-from positionbias.audit.query_effects import effects_of_model, in_deviations
+from positionbias.audit.query_effects import effects_of_model, in_units
 from positionbias.audit.reads import Reads, everything, reads_of
 from positionbias.audit.rotations import Rotated, rotate_and_rank, rotation_results
 from positionbias.audit.sensitivity import sensitivity_verdict, text_trials
@@ -35,6 +35,7 @@ from positionbias.core.seeds import drawn_order
 from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.significance import clusters_by_passage
+from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
 from positionbias.models.protocols import TOKEN_CHARACTERS, PassageEncoder, Ranker, Served, encodes_alone
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
@@ -42,7 +43,7 @@ from positionbias.probe.settings import ProbeSettings
 from positionbias.ranking.config import RankingConfig
 from positionbias.results.audit import EVIDENCE, MANIPULATIONS, RETRIEVAL, VERDICT, EvidenceFigures, ManipulationFigures
 from positionbias.results.buckets import RESPONSE, SEGMENTS
-from positionbias.results.payloads import SIZES, Verdict
+from positionbias.results.payloads import SIZES, Contrast, Verdict
 from positionbias.results.result import Facts, Result
 
 __all__ = ["audit", "make_task", "orders_wanted"]
@@ -287,18 +288,21 @@ class _Audit:
         trials, skipped = make_trials(task, piloted.query_ids, most=settings.needles, orders=orders, seed=settings.seed)
         ask(how, trials, piloted.known, f"{system.name}: evidence moved")
         measured = measure(how, trials, piloted.known, reads.fits)
-        self.moved = in_deviations(measured, COLUMNS)
+        self.moved = in_units(measured, COLUMNS)
         short = shortened_trials(task, trials, measured.whole, reads.fits, orders=orders, seed=settings.seed)
         shortened = None
         if short:
             ask(how, short, piloted.known, f"{system.name}: shortened passages")
             shortened = measure(how, short, piloted.known, reads.fits)
+        whole = f"the first {settings.depth:,} of the whole collection"
+        among = whole if system.retriever is not None else f"the first {settings.depth:,} of {task.candidates.name}"
         verdict = passage_verdict(
-            system.name, measured, settings.measures[0], settings.margin, reads, skipped, shortened, task.rule
+            system.name, measured, settings.measures[0], settings.margin, reads, skipped, shortened, task.rule, f"among {among}"
         )
         self.verdicts.append(self._verdict(verdict))
         self._order(piloted.nature, trials, len(trials) + sum(skipped.values()))
-        self.found.append(self._counts(trials, skipped, orders, piloted.nature, reads.found))
+        (worth,) = simultaneous(measured.by_unit["score"][:, [COLUMNS.index(Contrast.WORTH)]], measured.clusters)
+        self.found.append(self._counts(trials, skipped, orders, piloted.nature, reads.found, worth))
 
     def _sensitivity(self, piloted: _Piloted, ranked: Run, reads: Reads) -> None:
         """Reorder the text of relevant passages and placebos, and give the verdicts that need no answer."""
@@ -308,7 +312,7 @@ class _Audit:
         for trials, of in ((made.relevant, "relevant"), (made.placebo, "irrelevant")):
             ask(how, trials, piloted.known, f"{system.name}: {of} passages in another order")
         relevant, placebo = (measure(how, part, piloted.known, reads.fits, SIZES) for part in (made.relevant, made.placebo))
-        self.moved = in_deviations(relevant, SIZES)
+        self.moved = in_units(relevant, SIZES)
         noise = 0.0 if piloted.nature.repeatable else piloted.nature.noise
         verdict = sensitivity_verdict(system.name, relevant, placebo, settings.measures[0], settings.margin, reads, noise)
         self.verdicts.append(self._verdict(verdict))
@@ -333,13 +337,24 @@ class _Audit:
             self.task, VERDICT, verdict, value=value, interval=bounds, count=count, seed=self.settings.seed
         )
 
-    def _counts(self, trials: Sequence[Trial], skipped: dict[str, int], orders: int, nature: Nature, reads: str) -> Result:
+    def _counts(
+        self,
+        trials: Sequence[Trial],
+        skipped: dict[str, int],
+        orders: int,
+        nature: Nature,
+        reads: str,
+        worth: Simultaneous | None = None,
+    ) -> Result:
         figures = ManipulationFigures(
             queries=len({one.query_id for one in trials}),
             unmoved=skipped,
             orders=orders,
             texts=sum(len(one.texts) for one in trials),
             scores=("listwise" if nature.listwise else "pointwise") + (" (declared)" if nature.declared else ""),
+            worth=worth and worth.value,
+            worth_low=worth and worth.low,
+            worth_high=worth and worth.high,
             repeated=nature.noise,
             permuted=nature.permuted,
             alone=nature.alone,
@@ -418,8 +433,10 @@ def _characters(system: System) -> int:
 def orders_wanted(pilot: Measured, queries: int, margin: float) -> int:
     """Return the number of orders of the other sentences per query, 2 to 8 [decision].
 
-    It is the smallest that gives an interval of ± half the margin, or a variance within queries of at most a quarter of that between queries."""
-    contrasts, unit = pilot.by_unit["score"][:, 0], np.nanmean(pilot.units) if (~np.isnan(pilot.units)).any() else np.nan
+    It is the smallest that gives an interval of ± half the margin, as a share of the pilot's worth, or a variance within queries of at most a quarter
+    of that between queries."""
+    scores = pilot.by_unit["score"]
+    contrasts, unit = scores[:, COLUMNS.index(Contrast.ENDS)], mean_unit(scores[:, COLUMNS.index(Contrast.WORTH)])
     known = contrasts[~np.isnan(contrasts)]
     if len(known) < 2 or not unit > 0:
         return ORDERS[0]

@@ -21,6 +21,8 @@ from positionbias.report.blocks import Block, Interactive
 from positionbias.report.cells import count_cell, decimal_cell, drop_constant, drop_empty, percent_cell, text_cell
 from positionbias.report.load import Study
 from positionbias.report.table import Column, Table
+from positionbias.results.audit import DEVIATIONS, WORTH
+from positionbias.results.payloads import SIZES
 from positionbias.results.query_effects import QueryEffects
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
@@ -73,6 +75,7 @@ def _figures(results: Sequence[Result], found: Found) -> JsonObject:
                 "after": number_of(_rounded(payload.after, 4)),
                 "rankBefore": number_of(payload.ranks_before),
                 "rankAfter": number_of(payload.ranks_after),
+                "unit": _unit(payload.moved),
                 "moved": [[name, number_of(_rounded(column, 3))] for name, column in payload.moved.items()],
             }
         )
@@ -81,6 +84,11 @@ def _figures(results: Sequence[Result], found: Found) -> JsonObject:
 
 def _rounded(values: Iterable[float | None], decimals: int) -> list[float | None]:
     return [None if value is None else round(value, decimals) for value in values]
+
+
+def _unit(contrasts: Iterable[str]) -> str:
+    """Return the unit of these contrasts: deviations without a side, else shares of the evidence's worth."""
+    return DEVIATIONS if set(contrasts) & set(SIZES) else WORTH
 
 
 def _sizes(payload: QueryEffects) -> list[tuple[float, float]]:
@@ -195,7 +203,11 @@ def largest_table(results: Sequence[Result]) -> Table:
     quality = found[0][1].quality if found else ""
     columns = [Column("Query", numeric=False), Column("System", numeric=False), Column("Passage", numeric=False)]
     columns += [Column("Place"), Column("Words"), *(Column(name, quality) for name in ("as it is", "rotated", "change"))]
-    columns += [Column("as it is", "Rank"), Column("rotated", "Rank"), *(Column(name, "Deviations") for name in contrasts)]
+    columns += [
+        Column("as it is", "Rank"),
+        Column("rotated", "Rank"),
+        *(Column(name, _unit([name]).capitalize()) for name in contrasts),
+    ]
     drop_empty(columns, rows, first=3)
     drop_constant(columns, rows, [1])
     notes = ["Place: where the answer starts, from the first word (0 %) to the last one at which it could start (100 %)."]

@@ -14,6 +14,7 @@ from positionbias.audit.verdict_words import (
     bounds_of_effect,
     compared_effects,
     deciding_subset,
+    in_words,
     margin_in,
     margins,
     shown_effects,
@@ -30,7 +31,7 @@ from positionbias.report.drawing import (
     wrap,
 )
 from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
-from positionbias.results.audit import DEVIATIONS
+from positionbias.results.audit import DEVIATIONS, WORTH
 from positionbias.results.payloads import Contrast, Effect, Verdict
 from positionbias.results.result import Result
 
@@ -62,9 +63,9 @@ def compare_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     panels = list(compared_effects(results).items())
     required(panels, "an effect of moved evidence")
     series, columns = series_of(results), MOST_ACROSS if width > BESIDE else 1
-    in_deviations = [panel for panel in panels if panel[0][1] == DEVIATIONS]
-    others = [panel for panel in panels if panel[0][1] != DEVIATIONS]
-    lines = [part[at : at + columns] for part in (in_deviations, others) for at in range(0, len(part), columns)]
+    of_scores = [panel for panel in panels if panel[0][1] in (WORTH, DEVIATIONS)]
+    others = [panel for panel in panels if panel not in of_scores]
+    lines = [part[at : at + columns] for part in (of_scores, others) for at in range(0, len(part), columns)]
     shown = [[system for system in series if any(system in found for _, found in line)] for line in lines]
     room = max(10, int(characters(width) * (0.3 if columns > 1 else 0.4)))
     names = [[wrap(series[system].label, room) for system in rows] for rows in shown]
@@ -87,8 +88,8 @@ def compare_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
                 words, panel = CONTRASTS[contrast], width / len(line)
                 title = words.name.replace(f" {MINUS} ", f"{NBSP}{MINUS}{NBSP}")
                 axes.set_title(wrap(title[:1].upper() + title[1:], characters(panel + 0.4)))
-                axes.set_xlabel(f"← {words.below}{EM_SPACE}{words.above} →\n{wrap(unit, characters(panel + 0.8))}")
-                _plain(axes, (width - 0.088 * room) / len(line))
+                axes.set_xlabel(f"← {words.below}{EM_SPACE}{words.above} →\n{wrap(in_words(unit), characters(panel + 0.8))}")
+                _plain(axes, unit, (width - 0.088 * room) / len(line))
                 if first is None:
                     first = axes
                     axes.set_yticks(range(len(rows)), labels)
@@ -135,8 +136,9 @@ def effects_figure(results: Sequence[Result], *, system: System | None = None, w
             axes.set_yticks(range(len(shown)), [f"← {CONTRASTS[effect.contrast].below}" for effect, _, _ in shown])
             axes.set_ylim(len(shown) - 0.6, -0.75)
             axes.set_xlim(*_limits(unit, results))
-            axes.set_xlabel(wrap("deviations of a query's candidate scores" if unit == DEVIATIONS else unit, characters(width)))
-            _plain(axes, width - 1.4)
+            of_candidates = "deviations of a query's candidate scores"
+            axes.set_xlabel(wrap(of_candidates if unit == DEVIATIONS else in_words(unit), characters(width)))
+            _plain(axes, unit, width - 1.4)
     return figure
 
 
@@ -186,9 +188,12 @@ def _effect(axes: Axes, effect: Effect, row: int, series: Series, *, hollow: boo
     axes.plot([effect.value], [row], color=colour, marker=series.marker or "o", markersize=5.5, linestyle="none", **face)  # type: ignore[arg-type]
 
 
-def _plain(axes: Axes, width: float) -> None:
+def _plain(axes: Axes, unit: str, width: float) -> None:
     """Draw lines and marks for the axis of numbers, ``width`` inches wide, and none for that of names."""
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+    if unit == WORTH:
+        axes.xaxis.set_major_formatter(PercentFormatter(1.0, symbol=f"{NBSP}%"))
 
     axes.grid(False, axis="y")
     axes.grid(True, axis="x")

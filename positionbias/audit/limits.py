@@ -11,7 +11,7 @@ from positionbias.audit.evidence_rule import error_note
 from positionbias.audit.settings import Limits
 from positionbias.audit.verdict import MOST_QUERIES, moved_words
 from positionbias.core.checks import Check, Measured, Outcome, overall
-from positionbias.results.audit import DEVIATIONS, EVIDENCE, FIRST_STAGE, RANKS, GapFigures
+from positionbias.results.audit import DEVIATIONS, EVIDENCE, FIRST_STAGE, RANKS, SCORE, WORTH, GapFigures
 from positionbias.results.buckets import PSI, QueryBuckets
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Result
@@ -73,7 +73,7 @@ def _first_measure(results: Sequence[Result]) -> str | None:
     for result in results:
         if isinstance(result.payload, Verdict):
             for effect in result.payload.effects:
-                if effect.unit not in (DEVIATIONS, RANKS):
+                if effect.unit not in (WORTH, DEVIATIONS, SCORE, RANKS):
                     return effect.unit
         elif isinstance(result.payload, GapFigures):
             return result.payload.quality
@@ -239,6 +239,9 @@ def _by_effects(
     verdicts: Sequence[Verdict], at_most: float, needed: Sequence[Sequence[Contrast]], unit: str | None, takes: str
 ) -> _Ruling:
     """Judge the effects over all queries; each group in ``needed`` must have at least one measured contrast."""
+    for verdict in verdicts:
+        if verdict.preference is Preference.UNREACTIVE:
+            return _Ruling(Outcome.CANNOT_TELL, reason=" ".join(verdict.sentences[:2]))
     named = [contrast for group in needed for contrast in group]
     over_all = {effect: verdict.drawn for verdict in verdicts for effect in verdict.effects if not effect.subset}
     effects = [effect for effect in over_all if effect.unit == unit and effect.contrast in named]
@@ -259,7 +262,7 @@ def _interval(effect: Effect, others: Sequence[Effect]) -> tuple[float | None, f
     a rare query may change by the full range ("rule of three") [decision]."""
     if effect.low != 0 or effect.high != 0 or not effect.queries or effect.contrast in (Contrast.ORDER, Contrast.ORDER_MIDDLE):
         return effect.low, effect.high
-    scores = [one for one in others if one.contrast is effect.contrast and one.unit == DEVIATIONS]
+    scores = [one for one in others if one.contrast is effect.contrast and one.unit in (WORTH, DEVIATIONS)]
     if scores and all(one.low == 0 == one.high for one in scores):
         return effect.low, effect.high
     return -ZEROS / effect.queries, ZEROS / effect.queries

@@ -21,9 +21,10 @@ from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
 from positionbias.evaluation.measures import parse_measure, per_query
 from positionbias.ranking.scored import PassageTexts
+from positionbias.results.audit import RANKS, SCORE
 from positionbias.results.payloads import Contrast
 
-__all__ = ["Asked", "Fits", "Manipulation", "Measured", "Texts", "ask", "measure"]
+__all__ = ["Asked", "Fits", "Manipulation", "Measured", "Texts", "ask", "mean_unit", "measure"]
 
 ROUNDED = 4  # decimals of the unit: the order of a float32 sum changes less than this
 
@@ -63,11 +64,11 @@ class Manipulation:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The contrasts of each query, ``(queries, contrasts)``, by default those of ``COLUMNS``, NaN if a query has none, by unit: "score", "ranks"
-    (gained) and the measure. ``units (queries,)`` are deviations of the candidates' scores. ``whole (queries, contrasts)``: the model reads all
-    texts of the contrast whole.
+    """The contrasts of each query, ``(queries, contrasts)``, by default those of ``COLUMNS``, NaN if a query has none, by unit: "score" (of a
+    listwise scorer: minus the rank), "ranks" (gained) and the measure. ``units (queries,)`` are deviations of the candidates' scores, the unit
+    where no evidence is known. ``whole (queries, contrasts)``: the model reads all texts of the contrast whole.
 
-    ``within`` is the variance of one order's ENDS contrast around its query's mean, of ``orders`` orders.
+    ``within`` is the variance of one order's ENDS contrast around its query's mean, of ``orders`` orders. ``unit`` names what "score" holds.
     """
 
     query_ids: Sequence[str]
@@ -77,6 +78,7 @@ class Measured:
     whole: np.ndarray
     orders: int
     within: float
+    unit: str = SCORE
 
 
 class Asked(dict[tuple[str, str], float]):
@@ -145,7 +147,7 @@ def _lists(how: Manipulation, one: Trial, queries: Mapping[str, str]) -> list[_L
 def measure(
     how: Manipulation, trials: Sequence[Trial], known: Asked, fits: Fits, contrasts: Sequence[Contrast] = COLUMNS
 ) -> Measured:
-    """Return the contrasts of scored trials, a column each."""
+    """Return the contrasts of scored trials, a column each. Scores are rounded to 1e-4 of their unit: the worth, or else a deviation."""
     queries = {query.query_id: query.text for query in how.task.queries}
     labels = dict(zip(how.task.query_ids, how.task.clusters, strict=True))
     answers = [_answers(how, one, known) for one in trials]
@@ -153,9 +155,11 @@ def measure(
     by_unit = {unit: np.full((len(trials), len(contrasts)), np.nan) for unit in ("score", "ranks", how.measure)}
     whole = np.ones((len(trials), len(contrasts)), bool)
     within = []
+    by_rank = how.listwise and Contrast.WORTH in contrasts
     for row, (one, answer, quality) in enumerate(zip(trials, answers, qualities, strict=True)):
         read = np.array(fits(queries[one.query_id], one.texts))
-        columns = {"score": answer.scores, "ranks": -answer.ranks(), how.measure: quality}
+        ranks = -answer.ranks()
+        columns = {"score": ranks if by_rank else answer.scores, "ranks": ranks, how.measure: quality}
         for column, contrast in enumerate(contrasts):
             pairs = one.of(contrast)
             if not pairs:
@@ -168,8 +172,8 @@ def measure(
                 if name == "score" and contrast == Contrast.ENDS and len(changes) > 1:
                     within.append(changes.var(ddof=1))
     units = np.array([answer.unit for answer in answers])
-    unit = float(np.nanmean(units)) if (~np.isnan(units)).any() else 0.0
-    if unit > 0:
+    unit = mean_unit(by_unit["score"][:, contrasts.index(Contrast.WORTH)] if Contrast.WORTH in contrasts else units)
+    if unit > 0 and not by_rank:
         by_unit["score"] = np.round(by_unit["score"] / unit, ROUNDED) * unit
     return Measured(
         query_ids=[one.query_id for one in trials],
@@ -179,7 +183,14 @@ def measure(
         whole=whole,
         orders=max((len(one.of(Contrast.ENDS)) for one in trials), default=0),
         within=float(np.mean(within)) if within else 0.0,
+        unit=RANKS if by_rank else SCORE,
     )
+
+
+def mean_unit(units: np.ndarray) -> float:
+    """Return the mean of units by query, without NaN; 0 if none is known or the mean is not above 0."""
+    known = units[~np.isnan(units)]
+    return max(float(known.mean()), 0.0) if len(known) else 0.0
 
 
 _LESS_PLACEBO = ("score", Contrast.ROTATION)  # the placebo query has no passage here, so no rank and no quality

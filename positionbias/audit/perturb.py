@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from positionbias.positions.rotate import rotate_at
 from positionbias.text.sentences import Parts, parts_of, with_own_at
-from positionbias.text.words import USUAL_WORDS, WordMethod, sentence_starts, word_spans
+from positionbias.text.words import USUAL_WORDS, WordMethod, sentence_starts, split_words, word_spans
 
 __all__ = [
     "NO_PLACEBO",
@@ -26,7 +26,9 @@ __all__ = [
     "fillers",
     "has_end",
     "move_sentence",
+    "nearest_in_words",
     "placebos",
+    "replaced",
     "thirds",
     "turned",
 ]
@@ -139,6 +141,26 @@ def turned(parts: Parts) -> tuple[str, str]:
     texts, own = parts.sentences, parts.own
     rest = [*texts[own + 1 :], *texts[:own]]
     return _joined(texts[own], *rest), _joined(*rest, texts[own])
+
+
+def replaced(parts: Parts, other: str) -> tuple[str, str]:
+    """Return the passage with another sentence in the evidence's place, and the passage itself.
+
+    >>> replaced(Parts(["a.", "b.", "c."], 1), "x.")
+    ('a. x. c.', 'a. b. c.')
+    """
+    texts = parts.sentences
+    return _joined(*texts[: parts.own], other, *texts[parts.own + 1 :]), _joined(*texts)
+
+
+def nearest_in_words(sentence: str, others: Sequence[str]) -> str:
+    """Return the one of several sentences nearest in its number of words, of several the first that begins and ends alike; "" of none.
+
+    >>> nearest_in_words("One came.", ["Two.", "all left.", "Two left.", "Three stayed."])
+    'Two left.'
+    """
+    words, kind = len(split_words(sentence).words), _edges_of(sentence)
+    return min(others, key=lambda other: (abs(len(split_words(other).words) - words), _edges_of(other) != kind), default="")
 
 
 def exchanged_halves(text: str, words: WordMethod = USUAL_WORDS) -> str:

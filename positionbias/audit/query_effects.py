@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from positionbias.audit.manipulate import Measured
+from positionbias.audit.manipulate import Measured, mean_unit
 from positionbias.audit.rotations import Rotated
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
@@ -16,10 +16,10 @@ from positionbias.results.payloads import Contrast
 from positionbias.results.query_effects import BY_QUERY, QueryEffects
 from positionbias.results.result import Result
 
-__all__ = ["effects_of_model", "effects_of_runs", "in_deviations", "rank_of"]
+__all__ = ["effects_of_model", "effects_of_runs", "in_units", "rank_of"]
 
 Columns = Mapping[str, Any]
-DECIMALS = 6  # of places and deviations
+DECIMALS = 6  # of places and effects
 
 
 def effects_of_model(
@@ -66,13 +66,14 @@ def effects_of_runs(
     return _result(system, task, columns, settings)
 
 
-def in_deviations(measured: Measured, contrasts: Sequence[Contrast]) -> dict[str, dict[str, float]]:
-    """Return each contrast of each query by its name, in mean deviations, so that their mean is the verdict's effect over all texts."""
-    known = measured.units[~np.isnan(measured.units)]
-    if not len(known) or not known.mean() > 0:
+def in_units(measured: Measured, contrasts: Sequence[Contrast]) -> dict[str, dict[str, float]]:
+    """Return each contrast of each query by its name, as shares of the evidence's mean worth (without it: in mean deviations), so that their mean is
+    the verdict's effect over all texts."""
+    scores = measured.by_unit["score"]
+    unit = mean_unit(scores[:, contrasts.index(Contrast.WORTH)] if Contrast.WORTH in contrasts else measured.units)
+    if not unit > 0:
         return {}
-    scores = measured.by_unit["score"] / known.mean()
-    columns = ((contrast, scores[:, place]) for place, contrast in enumerate(contrasts))
+    columns = ((contrast, scores[:, place] / unit) for place, contrast in enumerate(contrasts) if contrast != Contrast.WORTH)
     return {
         contrast.value: dict(zip(measured.query_ids, column.tolist(), strict=True))
         for contrast, column in columns

@@ -144,7 +144,10 @@ class AuditSettings:
     )
     chunks: ChunkSettings = field(default_factory=ChunkSettings)
     margin: float = setting(
-        0.1, "The smallest effect of interest, in deviations of a query's candidates' scores.", above=0, do="raise it"
+        0.1,
+        "The smallest effect of interest, as a share of the evidence's worth (without answers: in deviations of a query's candidates' scores).",
+        above=0,
+        do="raise it",
     )
     reads: int | None = setting(None, "Length limit of the model in words.", least=1, metavar="N", absent="found out")
     lists: Lists = setting(

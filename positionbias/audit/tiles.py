@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from positionbias.audit.select import series_of, system_of
-from positionbias.audit.verdict import shows, within
+from positionbias.audit.verdict import queries_beyond, shows, within
 from positionbias.audit.verdict_words import (
     deciding_subset,
     effect_in,
@@ -13,12 +13,12 @@ from positionbias.audit.verdict_words import (
     leading,
     margins,
     number,
-    places_of,
+    value_text,
     verdicts_of,
 )
-from positionbias.core.formatting import count, decimal, percent
+from positionbias.core.formatting import count, percent
 from positionbias.report.tiles import Answered, Tile
-from positionbias.results.audit import DEVIATIONS, FIRST_STAGE, RANKS, READ_WHOLE
+from positionbias.results.audit import DEVIATIONS, FIRST_STAGE, RANKS, READ_WHOLE, SCORE, WORTH
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Result
 
@@ -29,7 +29,7 @@ QUESTIONS = {
     Question.TEXT: "Does the order of a passage's text matter?",
     Question.LIST: "Does the order of the candidates matter?",
 }
-_STEPS = ("To find out: ", "Audit ")  # begin a verdict's sentence on the next step
+_STEPS = ("To find out: ", "Audit ", "Accept ")  # begin a verdict's sentence on the next step
 _NONE = (Preference.NONE, Preference.INSENSITIVE)
 
 
@@ -53,7 +53,9 @@ def _tile(name: str, label: str, verdict: Verdict) -> Tile:
         effect=effect_text(shown) if shown is not None and number(shown.value) is not None else "",
         basis=_basis(verdict),
         advice=_advice(name, verdict),
-        measure=next((effect.unit for effect in verdict.effects if effect.unit not in (DEVIATIONS, RANKS)), label),
+        measure=next(
+            (effect.unit for effect in verdict.effects if effect.unit not in (WORTH, DEVIATIONS, SCORE, RANKS)), label
+        ),
     )
 
 
@@ -61,7 +63,7 @@ def _lost(verdict: Verdict) -> Effect | None:
     """Return the effect over all texts where a system without a preference within what it reads has one that is not within the margin."""
     if verdict.preference is not Preference.NONE or deciding_subset(verdict) != READ_WHOLE or verdict.margin is None:
         return None
-    effect = effect_in(verdict, Contrast.ENDS, DEVIATIONS, "")
+    effect = effect_in(verdict, Contrast.ENDS, WORTH, "")
     return None if effect is None or within(effect, verdict.margin) else effect
 
 
@@ -77,7 +79,7 @@ def _words(verdict: Verdict) -> str:
 def _answer(verdict: Verdict) -> Answered:
     if lost := _lost(verdict):
         return Answered.YES if shows(lost, verdict.margin or 0.0) else Answered.UNKNOWN
-    if verdict.preference is Preference.UNKNOWN:
+    if verdict.preference in (Preference.UNKNOWN, Preference.UNREACTIVE):
         return Answered.UNKNOWN
     return Answered.NO if verdict.preference in _NONE else Answered.YES
 
@@ -89,7 +91,7 @@ def _basis(verdict: Verdict) -> list[str]:
         beyond = {True: ", beyond it", False: ", perhaps within it", None: ""}[verdict.exceeds]
         parts.append(f"margin ±{margin}{beyond}")
     if first is not None and number(first.detectable) is not None:
-        parts.append(f"detects {decimal(first.detectable, places_of(first.unit))} with 80 % power")
+        parts.append(f"detects {value_text(first.detectable, first.unit)} with 80 % power")
     if first is not None and first.queries:
         parts.append(f"{count(first.queries)} queries")
     if share := number(verdict.unread):
@@ -103,7 +105,7 @@ def _advice(name: str, verdict: Verdict) -> str:
         return f"Let {name} read further, or give it shorter passages: it loses what stands beyond its limit."
     if verdict.preference in _NONE:
         return ""
-    if verdict.preference is Preference.UNKNOWN:
+    if verdict.preference in (Preference.UNKNOWN, Preference.UNREACTIVE):
         if verdict.wanted:
             return f"Audit {name} on more queries: about {count(verdict.wanted)} would decide (--queries, --needles)."
         if verdict.unread and all(not effect.subset for effect in verdict.effects):
@@ -115,4 +117,7 @@ def _advice(name: str, verdict: Verdict) -> str:
         return f"Audit {name} on queries with known answers: they show which place it prefers."
     if verdict.exceeds:
         return f"Train {name} on rotated passages (posbias debias) and audit it again."
-    return f"Audit {name} on more queries: its preference may be too small to matter (--queries, --needles)."
+    first = leading(verdict)
+    wanted = queries_beyond(first, verdict.margin or 0.0, verdict.drawn) if first is not None else None
+    more = f": about {count(wanted)} queries would show it (--queries, --needles)" if wanted else ""
+    return f"The preference of {name} may be too small to matter{more}."

@@ -1,12 +1,14 @@
 """Make the texts of each query for the manipulations, and their comparisons.
 
 A moved sentence exchanges the evidence with a placebo (``perturb.exchanges``). Rotation at sentence boundaries cuts just before and just after the
-evidence (``perturb.turned``). Its placebo is another query, whose change of score is the effect of the two texts themselves.
+evidence (``perturb.turned``). Its placebo is another query, whose change of score is the effect of the two texts themselves. The evidence's worth
+compares the passage with itself after a sentence of another passage, the *stranger*, replaced the evidence (``perturb.replaced``). It is the unit of
+all effects on scores.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,16 +18,19 @@ import numpy as np
 
 from positionbias.audit.filler import filler, known_words
 from positionbias.audit.made_ids import made_id
-from positionbias.audit.perturb import NO_PLACEBO, exchanges, fillers, placebos, turned
+from positionbias.audit.perturb import NO_PLACEBO, exchanges, fillers, nearest_in_words, placebos, replaced, turned
 from positionbias.audit.systems import Task
 from positionbias.core.seeds import below, choose
 from positionbias.results.payloads import Contrast
-from positionbias.text.sentences import Parts, parts_of
+from positionbias.text.sentences import Parts, parts_of, sentences
 
-__all__ = ["COLUMNS", "PLACEBO_QUERY", "Pair", "Trial", "make_trials", "shortened_trials"]
+__all__ = ["COLUMNS", "MOVES", "PLACEBO_QUERY", "Pair", "Trial", "make_trials", "shortened_trials", "stranger"]
 
-COLUMNS = (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION)
+MOVES = (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION)
+COLUMNS = (*MOVES, Contrast.WORTH)
 PLACEBO_QUERY = "placebo query"
+STRANGERS = 20  # passages from which another passage's sentence is chosen
+NO_STRANGER = "no sentence of another passage"
 
 
 class Pair(NamedTuple):
@@ -38,8 +43,8 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One query's texts, their comparisons, their filler, and the id of the placebo query ("" if there is none). ``label``
-    distinguishes the names of a query's trials."""
+    """One query's texts, their comparisons, their filler, the id of the placebo query ("" if there is none), and the stranger that replaces the
+    evidence. ``label`` distinguishes the names of a query's trials."""
 
     query_id: str
     passage_id: str
@@ -47,6 +52,7 @@ class Trial:
     texts: Sequence[str]
     pairs: Sequence[Pair]
     placebo_query: str = ""
+    stranger: str = ""
     label: str = ""
 
     @property
@@ -81,6 +87,10 @@ def make_trials(
     """Make trials of the first ``most`` of these queries that can have one; also count the others tried, by reason."""
     texts = {query.query_id: query.text for query in task.queries}
     known = known_words(task.collection, seed)
+    relevant: dict[str, set[str]] = defaultdict(set)
+    for qrel in task.qrels:
+        if qrel.grade > 0:
+            relevant[qrel.query_id].add(qrel.passage_id)
     trials: list[Trial] = []
     counts: Counter[str] = Counter()
     for query_id in query_ids:
@@ -92,9 +102,11 @@ def make_trials(
             counts[parts] += 1
         elif not placebos(parts):
             counts[NO_PLACEBO] += 1
+        elif not (other := stranger(task, query_id, parts, relevant[query_id], seed)):
+            counts[NO_STRANGER] += 1
         else:
             fill = filler(" ".join([texts[query_id], *parts.sentences]), known, seed, query_id)
-            trials.append(_trial(query_id, item.passage_id, parts, fill, orders, seed, rotate))
+            trials.append(_trial(query_id, item.passage_id, parts, fill, other, orders, seed, rotate))
     others = _placebo_queries(task, trials, seed) if rotate else {}
     trials = [replace(one, placebo_query=others.get(one.query_id, "")) for one in trials]
     return sorted(trials, key=lambda one: one.query_id), dict(counts)
@@ -125,7 +137,7 @@ def shortened_trials(
         order = choose(len(parts.sentences), len(parts.sentences), seed, "shortened", one.query_id)
         short = _shortened(parts, one.filler, partial(fits, queries[one.query_id]), order)
         if short is not None:
-            made = _trial(one.query_id, one.passage_id, short, one.filler, orders, seed, bool(one.rotated))
+            made = _trial(one.query_id, one.passage_id, short, one.filler, one.stranger, orders, seed, bool(one.rotated))
             lacking = [contrast for contrast, all_of_it in zip(COLUMNS, read, strict=True) if not all_of_it]
             found.append(replace(made, placebo_query=one.placebo_query, label="short ").only(lacking))
     return found
@@ -150,7 +162,20 @@ def _shortened(parts: Parts, fill: str, fits: Callable[[Sequence[str]], list[boo
     return None
 
 
-def _trial(query_id: str, passage_id: str, parts: Parts, fill: str, orders: int, seed: int, rotate: bool) -> Trial:
+def stranger(task: Task, query_id: str, parts: Parts, relevant: Container[str], seed: int) -> str:
+    """Return the sentence of another passage that replaces the evidence: of 20 passages drawn from the whole collection by the seed and the query,
+    the sentence nearest to the evidence in words, of several the first that also begins and ends like it, or else the first drawn [decision].
+
+    Relevant passages, the query's own, and sentences that contain the whole evidence are skipped; "" if nothing remains.
+    """
+    passage_id, evidence = task.evidence.by_query[query_id].passage_id, parts.sentences[parts.own]
+    rows = np.array(choose(len(task.collection), STRANGERS, seed, "stranger", query_id), np.int64)
+    drawn = zip(task.collection.passage_ids_at(rows), task.collection.texts_at(rows), strict=True)
+    others = [text for name, text in drawn if name != passage_id and name not in relevant]
+    return nearest_in_words(evidence, [sentence for text in others for sentence in sentences(text) if evidence not in sentence])
+
+
+def _trial(query_id: str, passage_id: str, parts: Parts, fill: str, other: str, orders: int, seed: int, rotate: bool) -> Trial:
     texts: list[str] = []
     pairs = []
 
@@ -163,9 +188,10 @@ def _trial(query_id: str, passage_id: str, parts: Parts, fill: str, orders: int,
 
     if rotate:  # first, so that more orders add texts but change none
         add(Contrast.ROTATION, *turned(parts))
+    add(Contrast.WORTH, *replaced(parts, other))
     for one in exchanges(parts, fill, orders, drawn):
         add(Contrast.MIDDLE if one.middle else Contrast.ENDS, one.before, one.after)
-    return Trial(query_id, passage_id, fill, texts, pairs)
+    return Trial(query_id, passage_id, fill, texts, pairs, stranger=other)
 
 
 def _placebo_queries(task: Task, trials: Sequence[Trial], seed: int) -> dict[str, str]:

@@ -1,8 +1,13 @@
 """Give verdicts on a system from the manipulations, with their effects.
 
-A contrast **shows** a preference if its simultaneous 95 % interval excludes 0 and does not lie within ± the margin, the smallest effect of interest.
-An interval within the margin is *no preference larger than* its far end, even if it excludes 0: with enough queries a position-blind scorer that
-reads neighbouring words shows an effect of a few thousandths [decision]. Everything else is *cannot tell*.
+The unit of an effect on scores is the evidence's **worth**: the score of the passage less its score with an equally long sentence of another passage
+in the evidence's place, averaged over queries. It depends on the system, the queries and the passages, and not on the candidates or their depth. An
+effect is the ratio of two means, and its interval accounts for both. A system whose worth is not shown to be above 0 *does not react to its
+evidence*: then no effect is measured [decision].
+
+A contrast **shows** a preference if the simultaneous 95 % interval of its raw scores excludes 0 and that of its ratio does not lie within ± the
+margin, the smallest effect of interest. An interval within the margin is *no preference larger than* its far end, even if it excludes 0: with enough
+queries a position-blind scorer that reads neighbouring words shows an effect of a few thousandths [decision]. Everything else is *cannot tell*.
 
 The moved sentence has two contrasts (end − front, middle − ends), rotation one; all three form one family. "No preference" needs both contrasts of
 the moved sentence within the margin and no contrast that shows a preference. Rotation may stay wide: it has only one pair of texts per query, so
@@ -20,13 +25,26 @@ import numpy as np
 from positionbias.audit.lists import Nature, OrderSlopes
 from positionbias.audit.manipulate import Measured
 from positionbias.audit.reads import Reads
-from positionbias.audit.trials import COLUMNS
-from positionbias.core.formatting import count, decimal, percent
-from positionbias.evaluation.simultaneous import simultaneous
-from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
+from positionbias.audit.trials import COLUMNS, MOVES
+from positionbias.core.formatting import NBSP, count, decimal, percent
+from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
+from positionbias.results.audit import RANKS, READ_WHOLE, WORTH
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 
-__all__ = ["ORDER_MARGIN", "answer", "list_verdict", "moved_words", "passage_verdict", "queries_for", "sized", "wanted_queries"]
+__all__ = [
+    "ORDER_MARGIN",
+    "answer",
+    "as_share",
+    "effects_of",
+    "leaning",
+    "list_verdict",
+    "moved_words",
+    "passage_verdict",
+    "queries_beyond",
+    "queries_for",
+    "sized",
+    "wanted_queries",
+]
 
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
 LEAST_READ = 0.1  # share of the trials: below it there is no verdict on preference within the limit
@@ -53,7 +71,7 @@ _ABOVE = {
 @dataclass(frozen=True, slots=True)
 class Answered:
     """The answer of several effects: the preference, the deciding effect, whether its interval lies beyond the margin, the queries needed, and other
-    contrasts of the moved sentence that show a preference."""
+    contrasts of the moved sentence that show a preference, or without one those that exclude 0."""
 
     preference: Preference
     deciding: Effect
@@ -69,9 +87,7 @@ def within(effect: Effect, margin: float) -> bool:
 
 def shows(effect: Effect, margin: float) -> bool:
     """Return True if the interval excludes 0 and does not lie within ± margin."""
-    if effect.low is None or effect.high is None:
-        return False
-    return not effect.low <= 0 <= effect.high and not within(effect, margin)
+    return effect.low is not None and effect.excludes_zero and not within(effect, margin)
 
 
 def beyond(effect: Effect, margin: float) -> bool:
@@ -102,57 +118,81 @@ def queries_for(effect: Effect, room: float, drawn: int = 0) -> int | None:
     return max(queries + 1, math.ceil(number / step) * step)
 
 
+def queries_beyond(effect: Effect, margin: float, drawn: int = 0) -> int | None:
+    """Estimate the queries that show with 80 % power whether a preference lies beyond the margin; None if no number of them would."""
+    return queries_for(effect, abs(abs(effect.value or 0.0) - margin), drawn)
+
+
 def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered:
     """Return the answer of several contrasts in one unit, the moved sentence's before rotation's; ``drawn`` queries gave the measured ones.
 
     Of several that show a preference the largest decides, the moved sentence's first. Rotation counts only if the evidence moved from front to end
-    points to the same side and is not itself within the margin; otherwise the answer is *cannot tell*. Rotation keeps the passage's order, and in
-    real text the sentence before the evidence is more related to the query than the next [decision].
+    points to the same side and is not itself within the margin; otherwise the moved sentence alone decides. Rotation keeps the passage's order, and
+    in real text the sentence before the evidence is more related to the query than the next [decision].
     """
     moved = [effect for effect in effects if effect.contrast != Contrast.ROTATION and effect.queries]
     ends = next((effect for effect in moved if effect.contrast == Contrast.ENDS), None)
+
+    def counts(effect: Effect) -> bool:
+        if ends is None or effect.contrast != Contrast.ROTATION:
+            return True
+        return not within(ends, margin) and (effect.value or 0.0) * (ends.value or 0.0) > 0
+
     showing = sorted(
-        (effect for effect in effects if shows(effect, margin)),
+        (effect for effect in effects if shows(effect, margin) and counts(effect)),
         key=lambda one: (one.contrast == Contrast.ROTATION, -abs(one.value or 0)),
     )
-    turned = showing[0] if showing and showing[0].contrast == Contrast.ROTATION else None
-    if turned and ends and (within(ends, margin) or (turned.value or 0.0) * (ends.value or 0.0) <= 0):
-        return Answered(Preference.UNKNOWN, turned, None, None)
     if showing:
         first = showing[0]
-        side = _BELOW if (first.value or 0) < 0 else _ABOVE
         besides = [effect for effect in showing[1:] if effect.contrast != Contrast.ROTATION]
-        return Answered(side[first.contrast], first, beyond(first, margin), None, besides)
+        return Answered(_side(first), first, beyond(first, margin), None, besides)
     if moved and all(within(effect, margin) for effect in moved):
         largest = max(moved, key=lambda one: max(abs(one.low or 0), abs(one.high or 0)))
-        return Answered(Preference.NONE, largest, None, None)
+        return Answered(Preference.NONE, largest, None, None, [effect for effect in moved if effect.excludes_zero])
     open_ones = [effect for effect in moved if not within(effect, margin)] or list(effects)
     needs = [number for effect in open_ones if (number := wanted_queries(effect, margin, drawn)) is not None]
     return Answered(Preference.UNKNOWN, open_ones[0], None, max(needs) if needs else None)
 
 
-def effects_of(measured: Measured, measure: str, *, read: bool, shortened: Measured | None = None) -> list[Effect]:
-    """Return every contrast in deviations, ranks and the measure, for all texts or those ``read`` whole.
+def effects_of(
+    measured: Measured, measure: str, *, read: bool, shortened: Measured | None = None
+) -> tuple[list[Effect], Simultaneous]:
+    """Return every contrast as a share of the evidence's worth, in ranks and in the measure, for all texts or those ``read`` whole; and the worth.
 
-    If a query's texts are not read whole, those of its ``shortened`` passage count as read. Intervals hold together over the contrasts of one unit.
+    If a query's texts are not read whole, those of its ``shortened`` passage count as read. The worth is always of texts that are read whole.
+    Intervals hold together over the contrasts of one unit. Without a worth above 0 there are no shares.
     """
+    moves = _columns(measured, "score", read, shortened)[:, :-1]
+    worths = _columns(measured, "score", True, shortened)[:, -1]
+    (worth,) = simultaneous(worths[:, None], measured.clusters)
+    nonzero = [not one.low <= 0 <= one.high if one.low is not None else None for one in simultaneous(moves, measured.clusters)]
     found = []
-    for unit, name in (("score", DEVIATIONS), ("ranks", RANKS), (measure, measure)):
-        contrasts = measured.by_unit[unit]
-        if read:
-            contrasts = np.where(measured.whole, contrasts, np.nan)
-            if shortened is not None:
-                places = {query_id: row for row, query_id in enumerate(measured.query_ids)}
-                rows = [places[query_id] for query_id in shortened.query_ids]
-                short = np.where(shortened.whole, shortened.by_unit[unit], np.nan)
-                contrasts[rows] = np.where(np.isnan(contrasts[rows]), short, contrasts[rows])
-        estimates = simultaneous(contrasts, measured.clusters, measured.units if unit == "score" else None)
+    for name in (WORTH, RANKS, measure):
+        if name == WORTH:
+            positive = (worth.value or 0.0) > 0 and (worth.low is None or worth.low > 0)
+            estimates = simultaneous(moves, measured.clusters, worths) if positive else []
+        else:
+            estimates = simultaneous(_columns(measured, name, read, shortened)[:, :-1], measured.clusters)
         found += [
-            Effect(contrast, name, e.value, e.low, e.high, e.detectable, e.count, READ_WHOLE if read else "")
-            for contrast, e in zip(COLUMNS, estimates, strict=True)
+            Effect(contrast, name, e.value, e.low, e.high, e.detectable, e.count, READ_WHOLE if read else "", raw)
+            for contrast, e, raw in zip(MOVES, estimates, nonzero if name == WORTH else [None] * len(MOVES), strict=False)
             if e.count
         ]
-    return found
+    return found, worth
+
+
+def _columns(measured: Measured, unit: str, read: bool, shortened: Measured | None) -> np.ndarray:
+    """Return the contrasts of all queries in one unit, ``(queries, COLUMNS)``; NaN where a text is to be ``read`` whole and is not."""
+    contrasts = measured.by_unit[unit]
+    if not read:
+        return contrasts
+    contrasts = np.where(measured.whole, contrasts, np.nan)
+    if shortened is not None:
+        places = {query_id: row for row, query_id in enumerate(measured.query_ids)}
+        rows = [places[query_id] for query_id in shortened.query_ids]
+        short = np.where(shortened.whole, shortened.by_unit[unit], np.nan)
+        contrasts[rows] = np.where(np.isnan(contrasts[rows]), short, contrasts[rows])
+    return contrasts
 
 
 def passage_verdict(
@@ -164,18 +204,19 @@ def passage_verdict(
     skipped: Mapping[str, int],
     shortened: Measured | None = None,
     rule: str = "",
+    among: str = "",
 ) -> Verdict:
     """Return the verdict on the place of the evidence in its passage; the evidence is the answer, or chosen by a ``rule``.
 
     ``skipped`` counts queries without a trial, by reason. If the system does not read all texts whole, the verdict uses texts that fit and those of
-    ``shortened`` passages.
+    ``shortened`` passages. ``among`` names the candidates of ranks and the measure.
     """
     queries = len(measured.query_ids)
     drawn = queries + sum(skipped.values())
-    over_all = effects_of(measured, measure, read=False)
+    over_all, worth = effects_of(measured, measure, read=False, shortened=shortened)
     ends = COLUMNS.index(Contrast.ENDS)
     unread = float(1 - measured.whole[:, ends].mean()) if queries else 0.0
-    own = effects_of(measured, measure, read=True, shortened=shortened) if unread else over_all
+    own = effects_of(measured, measure, read=True, shortened=shortened)[0] if unread else over_all
     restricted = bool(unread) and any(e.contrast == Contrast.ENDS and e.queries >= LEAST_READ * queries for e in own)
     if unread and not restricted:  # otherwise text lost at the end would look like a preference
         said = (
@@ -189,24 +230,29 @@ def passage_verdict(
         return Verdict(
             Question.PASSAGE, Preference.UNKNOWN, sentences, over_all, margin, None, queries, None, reads.words, unread, drawn
         )
+    if worth.low is not None and not worth.low > 0:
+        return _unreactive(name, measured, worth, own, margin, drawn, rule)
     # a contrast with few texts that fit can show a preference, but decides nothing else
     in_unit = [
         effect
         for effect in own
-        if effect.unit == DEVIATIONS
+        if effect.unit == WORTH
         and (effect.queries >= LEAST_READ * queries or (effect.queries >= LEAST_SHOWN and shows(effect, margin)))
     ]
     if not in_unit:
-        why = (
-            "; ".join(f"{count(number)} queries: {said}" for said, number in skipped.items())
-            or "no query has a passage with a sentence to move"
+        why = "; ".join(f"{count(number)} queries: {said}" for said, number in skipped.items()) or (
+            "its queries are of one passage only" if queries else "no query has a passage with a sentence to move"
         )
         of = f", moving {moved_words(rule)}" if rule else ""
         sentence = f"{name}: cannot tell whether it prefers a place in the passage{of}: {why}."
         return Verdict(Question.PASSAGE, Preference.UNKNOWN, [sentence], margin=margin, drawn=drawn)
     found = answer(in_unit, margin, drawn)
     effects = [*_deciding_first(own, found.deciding), *([] if own is over_all else over_all)]
-    sentences = [_headline(name, found, margin, restricted, rule), _meaning(found, own, measure, rule), _next(found)]
+    sentences = [
+        _headline(name, found, margin, restricted, rule),
+        _meaning(found, own, measure, rule, among),
+        _next(found, margin, drawn),
+    ]
     if unread:  # the most certain finding first
         sentences = [_unread(name, over_all, measure, reads, unread, rule), sentences[0], sentences[2] or sentences[1]]
     return Verdict(
@@ -228,14 +274,59 @@ def _deciding_first(effects: Sequence[Effect], deciding: Effect) -> list[Effect]
     return sorted(effects, key=lambda effect: effect.contrast != deciding.contrast)
 
 
+def _unreactive(
+    name: str, measured: Measured, worth: Simultaneous, effects: Sequence[Effect], margin: float, drawn: int, rule: str
+) -> Verdict:
+    """Return the verdict on a system to which its evidence is not shown to be worth anything."""
+    own = Effect(Contrast.WORTH, measured.unit, worth.value, worth.low, worth.high, worth.detectable, worth.count)
+    wanted = queries_for(own, worth.value or 0.0, drawn)
+    if worth.low == 0 == worth.high:
+        change = "nothing changes"
+    elif measured.unit == RANKS:
+        change = f"a passage falls by {sized(own, sign=False)} ranks"
+    else:
+        change = f"its score falls by {sized(own, sign=False)}"
+    replaced = moved_words(rule, "that of the answer")
+    sentences = [
+        f"{name} {Preference.UNREACTIVE}: {change} when a sentence of another passage replaces {replaced} ({count(worth.count)} queries).",
+        "So a preference for a place in the passage cannot be measured.",
+    ]
+    if wanted:
+        sentences.append(f"Audit more queries: about {count(wanted)} would show a fall of this size (--queries, --needles).")
+    return Verdict(
+        Question.PASSAGE,
+        Preference.UNREACTIVE,
+        sentences,
+        [own, *(effect for effect in effects if effect.unit != WORTH)],
+        margin,
+        None,
+        len(measured.query_ids),
+        wanted,
+        drawn=drawn,
+    )
+
+
 def sized(effect: Effect, *, sign: bool = True) -> str:
     """Return an effect with its interval, in the decimals of its unit."""
-    largest = max(abs(number) for number in (effect.value, effect.low, effect.high, 0) if number is not None)
-    places = (1 if largest >= 1 else 2) if effect.unit == RANKS else 3
-    value = decimal(effect.value, places, sign=sign)
-    if effect.low is None or effect.high is None:
-        return f"{value} (no interval: queries of one passage only)"
-    return f"{value} [{decimal(effect.low, places, sign=sign)}, {decimal(effect.high, places, sign=sign)}]"
+    numbers = [number for number in (effect.value, effect.low, effect.high) if number is not None]
+    largest = max(map(abs, numbers), default=0.0)
+    if effect.unit == WORTH:
+        places, scale, unit = 1, 100.0, f"{NBSP}%"
+    else:
+        places, scale, unit = (1 if largest >= 1 else 2) if effect.unit == RANKS else 3, 1.0, ""
+    value, *bounds = (decimal(scale * number, places, sign=sign) for number in numbers)
+    if len(bounds) < 2:
+        return f"{value}{unit} (no interval: queries of one passage only)"
+    return f"{value}{unit} [{bounds[0]}, {bounds[1]}]"
+
+
+def as_share(margin: float) -> str:
+    """Return a share as per cent, with as many decimals as it has.
+
+    >>> as_share(0.1), as_share(0.025)
+    ('10\\xa0%', '2.5\\xa0%')
+    """
+    return f"{round(100 * margin, 6):g}{NBSP}%"
 
 
 def moved_words(rule: str, answer: str = "an answer") -> str:
@@ -246,46 +337,61 @@ def moved_words(rule: str, answer: str = "an answer") -> str:
 def _headline(name: str, found: Answered, margin: float, restricted: bool, rule: str) -> str:
     head = found.deciding
     where = ", within what it reads" if restricted else ""
-    size = f"{head.contrast} {sized(head)} deviations ({count(head.queries)} queries)"
+    size = f"{head.contrast} {sized(head)} of the evidence's worth ({count(head.queries)} queries)"
     size += f" of moving {moved_words(rule)}" if rule else ""
     if found.preference == Preference.NONE:
         largest = max(abs(head.low or 0), abs(head.high or 0))
         if not largest:
             return f"{name}: no preference{where}: its scores do not change when {moved_words(rule, 'the answer')} moves ({count(head.queries)} queries)."
-        detects = f"; detects {decimal(head.detectable)} with 80 % power" if head.detectable else ""
-        return f"{name}: no preference larger than {decimal(largest)}{where}: {size}{detects}."
-    if found.preference == Preference.UNKNOWN and head.contrast == Contrast.ROTATION and head.low is not None:
-        return f"{name}: cannot tell{where}: {size}, but moving the sentence alone does not show it."
+        detects = f"; detects {percent(head.detectable)} with 80 % power" if head.detectable else ""
+        return f"{name}: no preference larger than {percent(largest)}{leaning(found.besides)}{where}: {size}{detects}."
     if found.preference == Preference.UNKNOWN:
         more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
-        return f"{name}: cannot tell{where}: {size}, margin {margin:g}{more}."
+        return f"{name}: cannot tell{where}: {size}, margin {as_share(margin)}{more}."
     compared = "beyond the margin of" if found.exceeds else "perhaps within the margin of"
     besides = "".join(f"; {one.contrast} {sized(one)} too" for one in found.besides)
-    return f"{name} {found.preference}{where}: {size}, {compared} {margin:g}{besides}."
+    return f"{name} {found.preference}{where}: {size}, {compared} {as_share(margin)}{besides}."
 
 
-def _meaning(found: Answered, effects: Sequence[Effect], measure: str, rule: str) -> str:
-    """Describe the deciding contrast in ranks and in the measure."""
+def leaning(effects: Sequence[Effect]) -> str:
+    """Return "(leans to …)" for effects that exclude 0 within the margin; "" for none.
+
+    >>> leaning([Effect(Contrast.ENDS, WORTH, -0.07, -0.1, -0.05)])
+    ' (leans to the front)'
+    """
+    sides = [_side(effect).removeprefix("prefers ") for effect in effects]
+    return f" (leans to {' and '.join(sides)})" if sides else ""
+
+
+def _side(effect: Effect) -> Preference:
+    return (_BELOW if (effect.value or 0) < 0 else _ABOVE)[effect.contrast]
+
+
+def _meaning(found: Answered, effects: Sequence[Effect], measure: str, rule: str, among: str) -> str:
+    """Describe the deciding contrast in ranks and in the measure, of the candidates ``among`` which they are."""
     of = {effect.unit: effect for effect in effects if effect.contrast == found.deciding.contrast}
     ranks, quality = of.get(RANKS), of.get(measure)
     if ranks is None or quality is None or ranks.value is None:
         return ""
+    among = f" {among}" if among else ""
     if found.preference == Preference.NONE:
         largest = max(abs(quality.low or 0), abs(quality.high or 0))
         if not largest:
             return ""
-        return f"Moving {moved_words(rule)} within its passage changes {measure} by at most {decimal(largest)} on average."
+        return (
+            f"Moving {moved_words(rule)} within its passage changes {measure}{among} by at most {decimal(largest)} on average."
+        )
     if found.preference == Preference.UNKNOWN:
-        return f"Measured so far: {sized(quality)} {measure}."
+        return f"Measured so far: {sized(quality)} {measure}{among}."
     if not any((ranks.value, ranks.low, ranks.high, quality.value, quality.low, quality.high)):
-        return "Yet no passage changes its rank by it, as scores are too far apart."
+        return f"Yet no passage changes its rank by it{among}, as scores are too far apart."
     moved = {
         Preference.FRONT: ("front", "end"), Preference.END: ("end", "front"),
         Preference.MIDDLE: ("middle", "ends"), Preference.ENDS: ("ends", "middle"),
     }[found.preference]  # fmt: skip
     return (
         f"When {moved_words(rule)} moves from the {moved[0]} to the {moved[1]}, its passage changes by {sized(_from_preferred(ranks, found.preference))} "
-        f"places and {measure} by {sized(_from_preferred(quality, found.preference))}."
+        f"places{among} and {measure} by {sized(_from_preferred(quality, found.preference))}."
     )
 
 
@@ -309,15 +415,19 @@ def _unread(name: str, over_all: Sequence[Effect], measure: str, reads: Reads, u
     return f"{name} reads no further than {limit}; {percent(unread, 0)} of the queries have longer texts, whose ends are lost.{said}"
 
 
-def _next(found: Answered) -> str:
+def _next(found: Answered, margin: float, drawn: int) -> str:
     if found.preference == Preference.UNKNOWN and found.deciding.low is None:
         return "Audit queries of other passages too."
     if found.preference == Preference.UNKNOWN:
+        if found.wanted is None:
+            return "Accept a wider margin (--margin): more queries would hardly help."
         return "Audit more queries if there are any (--queries, --needles), or accept a wider margin (--margin)."
     if found.preference == Preference.NONE:
         return ""
     if not found.exceeds:
-        return "It may be too small to matter: more queries would show it (--queries, --needles)."
+        wanted = queries_beyond(found.deciding, margin, drawn)
+        more = f": about {count(wanted)} queries would show it (--queries, --needles)" if wanted else ""
+        return f"It may be too small to matter{more}."
     return "Train on rotated passages (posbias debias, or train --rotate-at-reading) and audit again."
 
 

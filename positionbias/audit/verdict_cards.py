@@ -43,7 +43,7 @@ def _answer(verdict: Verdict) -> Answer:
 
 def _sure(verdict: Verdict) -> str:
     """Return the style of an answer's edge: beyond the margin, a preference, no preference, or no answer."""
-    if verdict.preference == Preference.UNKNOWN:
+    if verdict.preference in (Preference.UNKNOWN, Preference.UNREACTIVE):
         return "unknown"
     if verdict.preference in (Preference.NONE, Preference.INSENSITIVE):
         return "none"

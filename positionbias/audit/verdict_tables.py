@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from positionbias.audit.select import series_of, system_of
+from positionbias.audit.verdict import as_share
 from positionbias.audit.verdict_words import (
     CONTRASTS,
     PREFERS,
@@ -13,11 +14,14 @@ from positionbias.audit.verdict_words import (
     bounds_of_effect,
     compared_effects,
     effect_in,
+    in_words,
     leading,
+    margin_in,
     number,
     places_of,
     verdicts_of,
 )
+from positionbias.core.interval import Interval
 from positionbias.report.cells import (
     count_cell,
     decimal_cell,
@@ -25,10 +29,11 @@ from positionbias.report.cells import (
     drop_constant,
     drop_empty,
     level_heading,
+    percent_cell,
     text_cell,
 )
 from positionbias.report.table import Cell, Column, Table
-from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
+from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE, SCORE, WORTH
 from positionbias.results.payloads import SIZES, Contrast, Effect, Question, Verdict
 from positionbias.results.result import Result
 from positionbias.results.select import distinct
@@ -43,6 +48,7 @@ SIGNS = {
     Contrast.MIDDLE: "Middle − ends: evidence in the middle less the mean of both ends; below 0 both ends are preferred.",
     Contrast.ROTATION: "Rotation: evidence rotated to the end less rotated to the front; below 0 the front is preferred.",
     Contrast.RUNS: "Two runs: evidence moved to the end less moved to the front; below 0 the front is preferred.",
+    Contrast.WORTH: "Worth of the evidence: the passage less the same passage with an equally long sentence of another one in the evidence's place; not shown to be above 0.",
     Contrast.TURNED: "Rotated: the mean size of a relevant passage's change, whichever way, when it is cut at a drawn word and its parts are exchanged.",
     Contrast.HALVES: "Halves exchanged: the same, when it is cut at the sentence boundary nearest to its middle.",
     Contrast.TURNED_MORE: "Rotated, relevant − irrelevant: the size less that of an irrelevant candidate of the same query.",
@@ -50,10 +56,15 @@ SIGNS = {
     Contrast.ORDER: "List: ranks lost from the list's first place to its last; above 0 the first places are preferred.",
     Contrast.ORDER_MIDDLE: "List: ranks lost from the list's ends to its middle; above 0 the ends are preferred.",
 }
+SHARE = (
+    "Worth: effects are shares of what the evidence is worth to the system, its score of the passage less that with an equally long sentence of "
+    "another passage in the evidence's place, averaged over queries."
+)
 DEVIATION = "Deviations: of the scores of a query's candidates."
 RANK = "Ranks: places gained; −2 falls two places."
-UNIT_NOTES = ((DEVIATIONS, DEVIATION), (RANKS, RANK))
+UNIT_NOTES = ((WORTH, SHARE), (DEVIATIONS, DEVIATION), (RANKS, RANK))
 READ = "If a system does not read all texts to the end, effects are over those that it reads whole."
+UNIT_NAMES = {WORTH: "Worth", DEVIATIONS: "Deviations", SCORE: "Score", RANKS: "Ranks"}
 DETECTABLE = "Detectable: the smallest effect found with 80 % power."
 
 
@@ -79,7 +90,7 @@ def _verdict_table(results: Sequence[Result], question: Question) -> Table:
                 text_cell(_short(first.contrast) if first else ""),
                 *(_effect_cell(shown.get(unit)) for unit in units),
                 Cell(EXCEEDS[verdict.exceeds], EXCEEDS[verdict.exceeds] if verdict.exceeds is not None else None),
-                decimal_cell(number(first.detectable), places=places_of(first.unit)) if first else decimal_cell(None),
+                _number_cell(number(first.detectable), first.unit) if first else decimal_cell(None),
                 count_cell((first.queries if first else verdict.queries) or None),
                 count_cell(verdict.wanted),
             ]
@@ -104,7 +115,7 @@ def _verdict_table(results: Sequence[Result], question: Question) -> Table:
         if unit in units and question != Question.LIST and (unit, question) != (RANKS, Question.TEXT)
     ]
     if any(first and number(first.detectable) is not None for first in firsts):
-        decided = distinct(first.unit for first in firsts if first)
+        decided = distinct(UNIT_NAMES.get(first.unit, first.unit).lower() for first in firsts if first)
         notes.append(DETECTABLE.removesuffix(".") + f", in {' or '.join(decided)}.")
     notes += [READ] if any(first and first.subset == READ_WHOLE for first in firsts) else []
     notes += ["Wanted: the queries that would give an answer."] if any(v.wanted is not None for _, v in found) else []
@@ -171,21 +182,22 @@ def compared_table(results: Sequence[Result]) -> Table:
     for (contrast, unit), found in effects.items():
         name = CONTRASTS[contrast].name
         bounds = [bounds_of_effect(effect) for effect in found.values()]
-        columns.append(Column(level_heading(f"{name[:1].upper()}{name[1:]}, {unit}", bounds)))
+        columns.append(Column(level_heading(f"{name[:1].upper()}{name[1:]}, {in_words(unit)}", bounds)))
     notes = [SIGNS[contrast] for contrast, _ in effects]
     return Table("audit-compared", "Systems compared", columns, rows, notes)
 
 
 def _units(effects: Iterable[Effect]) -> list[str]:
-    """Return the units in order: deviations, ranks, then measures."""
-    found = distinct(effect.unit for effect in effects)
-    return sorted(found, key=lambda unit: (DEVIATIONS, RANKS).index(unit) if unit in (DEVIATIONS, RANKS) else 2)
+    """Return the units in order: those of scores, ranks, then measures."""
+    found, order = distinct(effect.unit for effect in effects), [*UNIT_NAMES]
+    return sorted(found, key=lambda unit: order.index(unit) if unit in order else len(order))
 
 
 def _unit_columns(units: Sequence[str], effects: Sequence[Effect]) -> list[Column]:
-    names = {DEVIATIONS: "Deviations", RANKS: "Ranks"}
     return [
-        Column(level_heading(names.get(unit, unit), [bounds_of_effect(effect) for effect in effects if effect.unit == unit]))
+        Column(
+            level_heading(UNIT_NAMES.get(unit, unit), [bounds_of_effect(effect) for effect in effects if effect.unit == unit])
+        )
         for unit in units
     ]
 
@@ -194,11 +206,19 @@ def _effect_cell(effect: Effect | None) -> Cell:
     if effect is None:
         return decimal_cell(None)
     signed = effect.contrast not in SIZES
-    return decimal_cell(number(effect.value), bounds_of_effect(effect), places=places_of(effect.unit), sign=signed)
+    return _number_cell(number(effect.value), effect.unit, bounds_of_effect(effect), sign=signed)
+
+
+def _number_cell(value: float | None, unit: str, bounds: Interval | None = None, *, sign: bool = False) -> Cell:
+    if unit == WORTH:
+        return percent_cell(value, bounds, sign=sign)
+    return decimal_cell(value, bounds, places=places_of(unit), sign=sign)
 
 
 def _beyond(verdicts: Sequence[Verdict]) -> str:
     """Return the heading of the column on effects beyond the margin; it names the margin if all share one."""
-    shared = {(number(verdict.margin), first.unit) for verdict in verdicts if (first := leading(verdict))}
-    margin = next(iter(shared))[0] if len(shared) == 1 else None
-    return "Beyond margin" if margin is None else f"Beyond {margin:g}"
+    shared = {(margin_in(verdict, first.unit), first.unit) for verdict in verdicts if (first := leading(verdict))}
+    margin, unit = next(iter(shared)) if len(shared) == 1 else (None, "")
+    if margin is None:
+        return "Beyond margin"
+    return f"Beyond {as_share(margin)}" if unit == WORTH else f"Beyond {margin:g}"

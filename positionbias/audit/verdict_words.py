@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from positionbias.audit.select import System, of_audit, series_of, system_of
+from positionbias.audit.verdict import as_share
 from positionbias.core.formatting import count, decimal, interval, percent, with_interval
 from positionbias.core.interval import Interval
-from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
+from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE, WORTH
 from positionbias.results.payloads import SIZES, Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Result
 from positionbias.results.select import distinct
@@ -27,6 +28,7 @@ __all__ = [
     "effect_in",
     "effect_text",
     "facts_of",
+    "in_words",
     "leading",
     "margin_in",
     "margins",
@@ -34,6 +36,7 @@ __all__ = [
     "places_of",
     "plain_unit",
     "shown_effects",
+    "value_text",
     "verdict_lines",
     "verdicts_of",
 ]
@@ -54,6 +57,7 @@ CONTRASTS = {
     Contrast.MIDDLE: ContrastWords("middle − ends", "ends", "middle"),
     Contrast.ROTATION: ContrastWords("rotation: end − front", "front", "end"),
     Contrast.RUNS: ContrastWords("two runs: end − front", "front", "end"),
+    Contrast.WORTH: ContrastWords("worth of the evidence", "another sentence", "the evidence"),
     Contrast.TURNED: ContrastWords("rotated: size of change", "none", "change"),
     Contrast.HALVES: ContrastWords("halves exchanged: size of change", "none", "change"),
     Contrast.TURNED_MORE: ContrastWords("rotated: relevant − irrelevant", "irrelevant", "relevant"),
@@ -69,6 +73,7 @@ PREFERS = {
     Preference.FIRST: "first places",
     Preference.LAST: "last places",
     Preference.NONE: "none",
+    Preference.UNREACTIVE: "ignores evidence",
     Preference.SENSITIVE: "sensitive",
     Preference.INSENSITIVE: "insensitive",
     Preference.UNKNOWN: "cannot tell",
@@ -103,9 +108,10 @@ def effect_in(verdict: Verdict, contrast: Contrast, unit: str, subset: str | Non
 
 
 def plain_unit(verdict: Verdict, contrast: Contrast) -> str | None:
-    """Return the unit in which figures show a contrast: ranks for the list, else deviations if there are any, else the measure."""
+    """Return the unit in which figures show a contrast: ranks for the list, else shares of the worth or deviations if there are any, else the
+    measure."""
     units = distinct(effect.unit for effect in verdict.effects if effect.contrast == contrast)
-    order = (RANKS,) if contrast == Contrast.ORDER else (DEVIATIONS, *(unit for unit in units if unit != RANKS), RANKS)
+    order = (RANKS,) if contrast == Contrast.ORDER else (WORTH, DEVIATIONS, *(unit for unit in units if unit != RANKS), RANKS)
     return next((unit for unit in (*order, *units) if unit in units), None)
 
 
@@ -136,29 +142,39 @@ def bounds_of_effect(effect: Effect | None) -> Interval | None:
 
 
 def places_of(unit: str) -> int:
-    """Return the decimals of an effect: two of deviations, one of ranks, three of a measure."""
-    return {DEVIATIONS: 2, RANKS: 1}.get(unit, 3)
+    """Return the decimals of an effect: two of deviations, one of ranks and of per cent of the worth, three of a measure."""
+    return {DEVIATIONS: 2, RANKS: 1, WORTH: 1}.get(unit, 3)
+
+
+def in_words(unit: str) -> str:
+    """Return a unit as it stands behind a number."""
+    return "of the evidence's worth" if unit == WORTH else unit
+
+
+def value_text(value: float | None, unit: str, *, sign: bool = False) -> str:
+    """Return a number in its unit's decimals; a share of the worth as per cent."""
+    form = percent if unit == WORTH else decimal
+    return form(value, places_of(unit), sign=sign)
 
 
 def effect_text(effect: Effect) -> str:
-    """Return an effect with its interval and unit: ``−0.41 [−0.45, −0.37] deviations``."""
-    places, signed = places_of(effect.unit), effect.contrast not in SIZES
-    shown = with_interval(
-        decimal(effect.value, places, sign=signed), interval(bounds_of_effect(effect), places=places, sign=signed)
-    )
-    return f"{shown} {effect.unit}"
+    """Return an effect with its interval and unit: ``−12.2 % [−14.5, −9.9] of the evidence's worth``."""
+    signed = effect.contrast not in SIZES
+    bounds = interval(bounds_of_effect(effect), as_percent=effect.unit == WORTH, places=places_of(effect.unit), sign=signed)
+    return f"{with_interval(value_text(effect.value, effect.unit, sign=signed), bounds)} {in_words(effect.unit)}"
 
 
 def margin_in(verdict: Verdict, unit: str) -> float | None:
     """Return the smallest effect of interest if it is in this unit."""
     first = leading(verdict)
-    return number(verdict.margin) if first is not None and first.unit == unit else None
+    return number(verdict.margin) if first is not None and first.unit == unit and first.contrast != Contrast.WORTH else None
 
 
 def margins(verdicts: Iterable[Verdict]) -> list[str]:
-    """Return every margin with its unit, each once: ``0.1 deviations``."""
+    """Return every margin with its unit, each once: ``10 % of the evidence's worth``."""
     named = [(verdict, first.unit) for verdict in verdicts if (first := leading(verdict)) is not None]
-    return distinct(f"{margin:g} {unit}" for verdict, unit in named if (margin := margin_in(verdict, unit)) is not None)
+    known = [(margin, unit) for verdict, unit in named if (margin := margin_in(verdict, unit)) is not None]
+    return distinct(f"{as_share(margin) if unit == WORTH else f'{margin:g}'} {in_words(unit)}" for margin, unit in known)
 
 
 def all_effects(results: Iterable[Result], question: Question | None = None) -> list[tuple[Result, Effect]]:

@@ -100,9 +100,14 @@ DEFINITIONS = (
         ("end − front", "middle − ends"),
     ),
     Definition(
+        "Worth of the evidence",
+        "The score of a passage less its score with an equally long sentence of another passage in the evidence's place, averaged over queries. Effects on scores are shares of it: −10\u00a0% means that moving the evidence costs a tenth of what the evidence is worth.",
+        ("worth",),
+    ),
+    Definition(
         "Deviations, ranks",
-        "Units of an effect: the standard deviation of the scores of a query's candidates; and the places that the passage gains among them, so −2 falls two places.",
-        ("deviations",),
+        "Other units of an effect: the standard deviation of the scores of a query's candidates; and the places that the passage gains among them, so −2 falls two places.",
+        ("deviations", "ranks"),
     ),
     Definition(
         "Margin, beyond the margin",

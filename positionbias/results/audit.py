@@ -22,8 +22,10 @@ __all__ = [
     "RANKS",
     "READ_WHOLE",
     "RETRIEVAL",
+    "SCORE",
     "TWO_RUNS",
     "VERDICT",
+    "WORTH",
     "EvidenceFigures",
     "GapFigures",
     "ManipulationFigures",
@@ -34,7 +36,7 @@ __all__ = [
 EVIDENCE, RETRIEVAL = "evidence", "retrieval over the whole collection"
 GAP, MANIPULATIONS, TWO_RUNS = "rotation gap", "manipulations", "two runs"
 VERDICT = "verdict"
-DEVIATIONS, RANKS = "deviations", "ranks"  # units of effects; all others are measures
+WORTH, DEVIATIONS, SCORE, RANKS = "worth", "deviations", "score", "ranks"  # units of effects; all others are measures
 READ_WHOLE = "read"  # the subset of queries whose texts the system reads whole
 FIRST_STAGE = "first stage"  # facts.model of the ranking that audited models re-rank
 AUDIT_MEASURES = (PSI, GAIN, GAP, MOVEMENT, RESPONSE, SEGMENTS, LENGTHS, CHUNKS)
@@ -74,6 +76,9 @@ class ManipulationFigures(Figures, frozen=True, kw_only=True, omit_defaults=True
     orders: int = field(name="orders of the other sentences")
     texts: int
     scores: str
+    worth: float | None = field(name="worth of the evidence", default=None)
+    worth_low: float | None = field(name="worth of the evidence, low", default=None)
+    worth_high: float | None = field(name="worth of the evidence, high", default=None)
     repeated: float | None = field(name="change of a repeated call")
     permuted: float | None = field(name="change of a reversed list")
     alone: float | None = field(name="change of a passage by itself")

@@ -211,8 +211,8 @@ class Question(StrEnum):
 
 
 class Preference(StrEnum):
-    """The answer of a verdict. ``NONE`` is an effect within the margin, ``UNKNOWN`` too little data. ``SENSITIVE`` and ``INSENSITIVE`` are answers on
-    the order of a text, which has no side."""
+    """The answer of a verdict. ``NONE`` is an effect within the margin, ``UNKNOWN`` too little data. ``UNREACTIVE``: the evidence is worth nothing to
+    the system, so no effect can be measured by it. ``SENSITIVE`` and ``INSENSITIVE`` are answers on the order of a text, which has no side."""
 
     FRONT = "prefers the front"
     END = "prefers the end"
@@ -221,6 +221,7 @@ class Preference(StrEnum):
     FIRST = "prefers the first places"
     LAST = "prefers the last places"
     NONE = "no preference"
+    UNREACTIVE = "does not react to its evidence"
     SENSITIVE = "sensitive to the order of a passage's text"
     INSENSITIVE = "insensitive to the order of a passage's text"
     UNKNOWN = "cannot tell"
@@ -229,6 +230,7 @@ class Preference(StrEnum):
 class Contrast(StrEnum):
     """A contrast of places, the first named less the second: below 0 the second is preferred. ``ORDER`` is the loss in
     ranks from the list's first place to its last: above 0 the first places are preferred. ``ORDER_MIDDLE`` is that from its ends to its middle.
+    ``WORTH`` is the passage less the passage with another passage's sentence in the evidence's place.
 
     ``TURNED`` and ``HALVES`` are mean sizes of changes, without a sign; ``TURNED_MORE`` and ``HALVES_MORE`` are these less an irrelevant passage's."""
 
@@ -240,6 +242,7 @@ class Contrast(StrEnum):
     HALVES = "size of change, halves exchanged"
     TURNED_MORE = "size of change, rotated: relevant − irrelevant"
     HALVES_MORE = "size of change, halves exchanged: relevant − irrelevant"
+    WORTH = "worth of the evidence"
     ORDER = "first to last place in the list"
     ORDER_MIDDLE = "ends to middle of the list"
 
@@ -251,8 +254,9 @@ SIZES = (Contrast.TURNED, Contrast.HALVES)  # without a sign
 class Effect:
     """One contrast of a manipulation in one unit, with its simultaneous 95 % interval.
 
-    ``unit`` is "deviations", "ranks" or a measure's name. ``detectable`` is the effect found with
-    80 % power. ``subset`` "read" restricts it to queries whose texts the model reads whole. Undefined numbers are None.
+    ``unit`` is "worth" (shares of the evidence's worth), "deviations", "score", "ranks" or a measure's name. ``detectable`` is the effect
+    found with 80 % power. ``subset`` "read" restricts it to queries whose texts the model reads whole. ``nonzero`` says whether the interval of
+    a share's raw effect, in scores, excludes 0; None: the effect's own interval says it. Undefined numbers are None.
     """
 
     contrast: Contrast
@@ -263,6 +267,14 @@ class Effect:
     detectable: float | None = None
     queries: int = 0
     subset: str = ""
+    nonzero: bool | None = None
+
+    @property
+    def excludes_zero(self) -> bool:
+        """True if the interval excludes 0."""
+        if self.nonzero is not None:
+            return self.nonzero
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
 
 @dataclass(frozen=True, slots=True)

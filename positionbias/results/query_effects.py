@@ -18,7 +18,8 @@ class QueryEffects:
 
     ``starts`` and ``ends`` are the answer's characters in the passage as it is, ``places`` its relative position in [0, 1], ``words`` the passage's length. ``cuts`` are
     the characters at which the passage was rotated (0: left as it was). ``before`` and ``after`` are values of ``quality`` and the ranks of the
-    passage, with all passages as they are and rotated once. ``moved`` has each contrast of a manipulation, in mean deviations of a query's candidates' scores.
+    passage, with all passages as they are and rotated once. ``moved`` has each contrast of a manipulation, as shares of the
+    evidence's mean worth (without answers: in mean deviations of a query's candidates' scores).
     """
 
     quality: str

@@ -84,18 +84,18 @@ def test_each_preference_is_named_by_its_side(results: list[Result]) -> None:
         assert (found.preference, found.exceeds, found.queries) == (preference, True, 60)
         assert found.sentences[0].startswith(f"{name} {preference}: end − front ")
         ends = {one.unit: one for one in found.effects if one.contrast == Contrast.ENDS}
-        # 3 on the scale of words in common from front to end; the deviation of candidates is about one word
-        assert sign * (ends["deviations"].value or 0) > 2
+        # 3 on the scale of words in common from front to end; the evidence is worth about four words
+        assert sign * (ends["worth"].value or 0) > 0.5
         assert sign * (ends["ranks"].value or 0) > 2
         assert sign * (ends["nDCG@10"].value or 0) > 0.4
         # rotation says the same, and the middle is between
-        by_contrast = {one.contrast: one for one in found.effects if one.unit == "deviations"}
+        by_contrast = {one.contrast: one for one in found.effects if one.unit == "worth"}
         rotation = by_contrast[Contrast.ROTATION]
-        assert min(sign * (rotation.low or 0), sign * (rotation.high or 0)) > 1
-        assert abs(by_contrast[Contrast.MIDDLE].value or 0) < 0.5
+        assert min(sign * (rotation.low or 0), sign * (rotation.high or 0)) > 0.3
+        assert abs(by_contrast[Contrast.MIDDLE].value or 0) < 0.2
     of_blind = verdict(results, "blind")
     assert (of_blind.preference, of_blind.exceeds) == (Preference.NONE, None)
-    moved = [one for one in of_blind.effects if one.contrast != Contrast.ROTATION or one.unit == "deviations"]
+    moved = [one for one in of_blind.effects if one.contrast != Contrast.ROTATION or one.unit == "worth"]
     assert {(one.value, one.low, one.high) for one in moved} == {(0, 0, 0)}
     for name in ("blind", "front_lover", "end_lover"):
         found = verdict(results, name, Question.LIST)
@@ -108,7 +108,7 @@ def test_a_verdict_s_result_holds_its_deciding_effect(results: list[Result]) -> 
     result = next(one for one in results if isinstance(one.payload, Verdict) and one.system == "front_lover")
     assert isinstance(result.payload, Verdict)
     head = result.payload.effects[0]
-    assert (head.contrast, head.unit) == (Contrast.ENDS, "deviations")
+    assert (head.contrast, head.unit) == (Contrast.ENDS, "worth")
     assert (result.value, result.count, result.seed) == (head.value, 60, SETTINGS.seed)
     assert result.interval is not None
     assert (result.interval.low, result.interval.high) == (head.low, head.high)
@@ -116,6 +116,8 @@ def test_a_verdict_s_result_holds_its_deciding_effect(results: list[Result]) -> 
     assert isinstance(counted, ManipulationFigures)
     assert (counted.queries, counted.scores, counted.length_limit) == (60, "pointwise", "no limit found")
     assert counted.orders in (2, 4, 6, 8)
+    assert counted.worth_low is not None
+    assert counted.worth_low > 1
 
 
 def test_a_listwise_scorer_has_an_order_bias_and_none_in_its_passages(task: Task) -> None:
@@ -154,11 +156,11 @@ def test_orders_are_asked_for_as_noise_within_queries_wants_them(
     means = rng.normal(size=(2_000, 1))
     means = spread * (means - means.mean()) / means.std()
     changes = means + noise * rng.normal(size=(2_000, 2))
-    contrasts = np.full((2_000, 3), np.nan)
-    contrasts[:, 0] = changes.mean(axis=1)
+    contrasts = np.full((2_000, 4), np.nan)
+    contrasts[:, 0], contrasts[:, 3] = changes.mean(axis=1), 1
     names = [f"q{number}" for number in range(2_000)]
     within = float(changes.var(axis=1, ddof=1).mean())
-    pilot = Measured(names, names, {"score": 5 * contrasts}, np.full(2_000, 5.0), np.ones((2_000, 3), bool), 2, 25 * within)
+    pilot = Measured(names, names, {"score": 5 * contrasts}, np.full(2_000, np.nan), contrasts > 0, 2, 25 * within)
     assert orders_wanted(pilot, queries, 0.1) == orders
 
 

@@ -68,7 +68,10 @@ def test_a_scorer_that_adds_up_sentences_by_hand(two: Task) -> None:
     assert len(set(found.clusters)) == 2
     # the others' scores 1.5 and −0.5; 0 and −2
     assert found.units.tolist() == [1, 1]
-    ends, middle, rotation = range(3)
+    ends, middle, rotation, worth = range(4)
+    # the passage itself less a stranger in its place, p3's or the other passage's, of as many words: q1 loses "oil" at 0 of 0 … 2, which counts 0, q2
+    # "stone" and "lies" at 1; "A stone lies there." is no stranger of q1's and has nothing of "what oil"
+    assert found.by_unit["score"][:, worth].tolist() == [0, 2 * -1]
     # q1's word moves from front to end; so do q2's two, "stone" and "lies"
     assert found.by_unit["score"][:, ends].tolist() == [-1, -2]
     # f e f f p f r: the evidence moves from 1 to 4 of 0 … 6, −½; in the reversal from 5 to 2, +½; a straight line has no middle
@@ -94,8 +97,10 @@ def test_the_middle_exchange_by_hand(tmp_path: Path) -> None:
     by_hand = ((at[3] - at[0]) + (at[1] - at[5])) / 2
     assert by_hand == pytest.approx(0.8)
     assert by_hand == pytest.approx(((at[4] - at[0]) + (at[2] - at[5])) / 2)
+    # oil stands second of five, −4 · (1/4 − 1/2)²
+    worth = -0.25
     # both ends are alike for the hump; there is no query of another passage to be the placebo of rotation
-    assert found.by_unit["score"][0].tolist() == pytest.approx([0, by_hand, 0])
+    assert found.by_unit["score"][0].tolist() == pytest.approx([0, by_hand, 0, worth])
     # a straight line has no middle: the orders of the two halves take each other away
     straight = measured(task, by_sentence(lambda place, count: place / (count - 1)), orders=4)
     assert straight.by_unit["score"][0].tolist()[:2] == pytest.approx([1, 0], abs=1e-6)
@@ -130,13 +135,15 @@ def test_scorers_that_read_a_text_alike_from_both_ends_have_contrasts_of_exactly
         [(name, invented.candidates[name].passage_ids, invented.candidates[name].scores) for name in invented.candidates],
     )
     found = measured(invented, scorer, orders=orders, ranked=None, rotated=rotated)
-    contrasts = found.by_unit["score"]
+    contrasts = found.by_unit["score"][:, :-1]
     assert (contrasts[~np.isnan(contrasts)] == 0).all()
+    assert (found.by_unit["score"][:, -1] > 0).all()
     assert not np.isnan(contrasts[:, [0, 2]]).any()
     assert (~np.isnan(contrasts[:, 1])).sum() > 10
     if scorer is not cohesive:
         for unit in ("ranks", NDCG):
-            assert (found.by_unit[unit][~np.isnan(found.by_unit[unit])] == 0).all()
+            moved = found.by_unit[unit][:, :-1]
+            assert (moved[~np.isnan(moved)] == 0).all()
 
 
 class Counting:
@@ -223,8 +230,11 @@ def test_a_listwise_scorer_that_looks_at_the_list_alone_has_no_preference_in_pas
 
     found = measured(invented, first_in, listwise=True)
     for values in found.by_unit.values():
-        assert (values[~np.isnan(values)] == 0).all()
-    assert (found.units > 0).all()
+        assert (values[:, :-1][~np.isnan(values[:, :-1])] == 0).all()
+    # the unit of a listwise scorer is its ranks
+    assert found.unit == "ranks"
+    assert np.array_equal(found.by_unit["score"], found.by_unit["ranks"], equal_nan=True)
+    assert found.by_unit["score"][:, -1].mean() > 0
 
 
 def test_what_is_not_read_whole_is_marked(two: Task) -> None:
@@ -234,10 +244,10 @@ def test_what_is_not_read_whole_is_marked(two: Task) -> None:
 
     found = measured(two, blind, orders=4, fits=fits)
     # all of q1's contrasts have a text that begins with oil
-    assert found.whole.tolist() == [[False, False, False], [True, True, True]]
+    assert found.whole.tolist() == [[False] * 4, [True] * 4]
     filled = measured(two, blind, orders=4, fits=lambda query, texts: [len(text.split()) < 25 for text in texts])
     # only the middle has a filler of 20 words
-    assert filled.whole.tolist() == [[True, False, True], [True, False, True]]
+    assert filled.whole.tolist() == [[True, False, True, True], [True, False, True, True]]
 
 
 def test_queries_without_trial_say_why(tmp_path: Path) -> None:
@@ -255,12 +265,12 @@ def test_queries_without_trial_say_why(tmp_path: Path) -> None:
     assert [one.query_id for one in trials] == ["q1", "q4"]
     assert counts == {"passage of fewer than three sentences": 1, "no other sentence begins and ends like the evidence": 1}
     assert [one.query_id for one in make_trials(task, ["q4", "q1"], most=1, orders=2, seed=1)[0]] == ["q4"]
-    assert trials[0].names == [made_id("q1", place) for place in range(10)]
+    assert trials[0].names == [made_id("q1", place) for place in range(12)]
     plain, _ = make_trials(task, ["q1"], most=9, orders=2, seed=1, rotate=False)
     assert (plain[0].rotated, plain[0].placebo_query, [pair.contrast for pair in plain[0].pairs]) == (
         (),
         "",
-        [Contrast.ENDS, Contrast.MIDDLE] * 2,
+        [Contrast.WORTH, *[Contrast.ENDS, Contrast.MIDDLE] * 2],
     )
 
 

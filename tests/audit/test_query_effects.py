@@ -104,7 +104,7 @@ def test_a_models_figures_add_up_to_the_audits(task: Task, tmp_path: Path) -> No
     verdict = next(payload for _, payload in of_type(found, Verdict))
     for contrast in (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION):
         known = [value for value in effects.moved[contrast.value] if value is not None]
-        effect = next(one for one in verdict.effects if (one.contrast, one.unit, one.subset) == (contrast, "deviations", ""))
+        effect = next(one for one in verdict.effects if (one.contrast, one.unit, one.subset) == (contrast, "worth", ""))
         assert len(known) == effect.queries
         assert np.mean(known) == pytest.approx(effect.value, abs=1e-4)
     again = [payload for payload in read_again(found, tmp_path / "r") if isinstance(payload, QueryEffects)]

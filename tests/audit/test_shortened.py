@@ -22,7 +22,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     return random_task(tmp_path_factory.mktemp("shortened") / "random", 60, sentences=(22, 26), words=(3, 5))
 
 
-NONE_READ = np.zeros((60, 3), bool)
+NONE_READ = np.zeros((60, 4), bool)
 
 
 def verdict_of(task: Task, words: int, declared: int | None) -> Verdict:
@@ -47,15 +47,15 @@ def test_a_scorer_that_stops_has_no_preference_within_what_it_reads(task: Task, 
     read = [one for one in verdict.effects if one.subset == "read"]
     assert {(one.value, one.low, one.high) for one in read} == {(0, 0, 0)}
     assert {one.contrast for one in read} == {Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION}
-    # over all texts the three words of the query are lost at the end
+    # over all texts the three words of the query are lost at the end, which is all that the evidence is worth
     over_all = next(one for one in verdict.effects if not one.subset)
-    assert (over_all.contrast, over_all.value, over_all.queries) == (Contrast.ENDS, -3, 60)
+    assert (over_all.contrast, over_all.value, over_all.queries) == (Contrast.ENDS, pytest.approx(-1, abs=1e-4), 60)
 
 
 def test_where_the_filler_does_not_fit_there_is_no_middle(task: Task) -> None:
     verdict = verdict_of(task, 25, 25)
     assert verdict.preference == Preference.NONE
-    read = {one.contrast: one for one in verdict.effects if one.subset == "read" and one.unit == "deviations"}
+    read = {one.contrast: one for one in verdict.effects if one.subset == "read" and one.unit == "worth"}
     assert {contrast: (one.value, one.queries) for contrast, one in read.items()} == {
         Contrast.ENDS: (0, 60),
         Contrast.ROTATION: (0, 60),
@@ -79,9 +79,10 @@ def test_shortened_passages_keep_the_evidence_and_leave_out_no_more_than_they_mu
         # the sentence left out last had at most five words
         assert 80 - 5 < max(lengths) <= 80
         known = set(sentences(task.collection.texts([one.passage_id])[0]))
-        for text in one.texts:
-            assert {*sentences(text)} - {fill} <= known
-            assert blind(query, [text]) == [3]
+        ((stranger, _),) = [(pair.before, pair.after) for pair in one.pairs if pair.contrast == Contrast.WORTH]
+        for place, text in enumerate(one.texts):
+            assert {*sentences(text)} - {fill, one.stranger if place == stranger else ""} <= known
+            assert blind(query, [text]) == [0 if place == stranger else 3]
 
 
 def test_what_cannot_be_cut_to_fit_has_no_shortened_trial(task: Task) -> None:

@@ -28,7 +28,7 @@ WIDE = (0.0, -0.3, 0.3)
 
 
 def effect(contrast: Contrast, value: float | None, low: float | None, high: float | None, queries: int = 100) -> Effect:
-    return Effect(contrast, "deviations", value, low, high, None, queries)
+    return Effect(contrast, "worth", value, low, high, None, queries)
 
 
 def answered(ends: Sequence[Any], middle: Sequence[Any] = NOTHING, rotation: Sequence[Any] = NOTHING, margin: float = 0.1):
@@ -52,10 +52,12 @@ def answered(ends: Sequence[Any], middle: Sequence[Any] = NOTHING, rotation: Seq
         # rotation is a preference too where the ends point the same way and do not deny it
         ((-0.05, -0.15, 0.05), NOTHING, (-0.3, -0.4, -0.2), Preference.FRONT, ROTATION, True),
         ((0.05, -0.05, 0.15), NOTHING, (0.3, 0.05, 0.4), Preference.END, ROTATION, False),
-        ((0.05, -0.05, 0.15), NOTHING, (-0.3, -0.4, -0.2), Preference.UNKNOWN, ROTATION, None),
-        ((-0.01, -0.05, 0.03), NOTHING, (-0.3, -0.4, -0.2), Preference.UNKNOWN, ROTATION, None),
-        (NOTHING, NOTHING, (-0.3, -0.4, -0.2), Preference.UNKNOWN, ROTATION, None),
-        (NOTHING, NOTHING, (0.3, 0.05, 0.4), Preference.UNKNOWN, ROTATION, None),
+        # otherwise the moved sentence decides alone: it is open, or within the margin
+        ((0.05, -0.05, 0.15), NOTHING, (-0.3, -0.4, -0.2), Preference.UNKNOWN, ENDS, None),
+        ((-0.01, -0.05, 0.03), NOTHING, (-0.3, -0.4, -0.2), Preference.NONE, ENDS, None),
+        ((-0.073, -0.096, -0.051), NOTHING, (-0.111, -0.126, -0.096), Preference.NONE, ENDS, None),
+        (NOTHING, NOTHING, (-0.3, -0.4, -0.2), Preference.NONE, ENDS, None),
+        (NOTHING, NOTHING, (0.3, 0.05, 0.4), Preference.NONE, ENDS, None),
         # none: both of the moved sentence within the margin, the margin itself included; rotation may be wide
         (NOTHING, NOTHING, NOTHING, Preference.NONE, ENDS, None),
         ((0.0, -0.1, 0.1), NOTHING, WIDE, Preference.NONE, ENDS, None),
@@ -128,7 +130,7 @@ def test_wanted_queries_are_the_same_for_the_ends_and_the_middle(contrast: Contr
 
 def test_wanted_queries_have_80_percent_power_where_that_is_known() -> None:
     # what is found with 80 % power must shrink from 0.3 to the margin, and not the half-width of 0.2
-    assert wanted_queries(Effect(ENDS, "deviations", 0.0, -0.2, 0.2, 0.3, 100), 0.1) == 900
+    assert wanted_queries(Effect(ENDS, "worth", 0.0, -0.2, 0.2, 0.3, 100), 0.1) == 900
 
 
 def test_wanted_queries_are_counted_as_they_are_drawn() -> None:
@@ -154,17 +156,18 @@ def measured(
     *,
     queries: int = 200,
     noise: float = 0.3,
+    worth: float = 1.0,
     whole: np.ndarray | None = None,
 ) -> Measured:
-    """Queries with contrasts about these means in deviations; ranks are ten, nDCG@10 a tenth of them."""
+    """Queries with contrasts about these means in shares of a worth of 1 (of scores: 2); ranks are ten, nDCG@10 a tenth of them."""
     rng = generator(1, "verdict")
-    contrasts = np.array([ends, middle, rotation]) + noise * rng.normal(size=(queries, 3))
+    contrasts = np.array([ends, middle, rotation, worth]) + noise * np.array([1, 1, 1, 0]) * rng.normal(size=(queries, 4))
     return Measured(
         [f"q{i}" for i in range(queries)],
         [f"p{i}" for i in range(queries)],
         {"score": 2 * contrasts, "ranks": 10 * contrasts, NDCG: contrasts / 10},
-        np.full(queries, 2.0),
-        np.ones((queries, 3), bool) if whole is None else whole,
+        np.full(queries, np.nan),
+        np.ones((queries, 4), bool) if whole is None else np.column_stack([whole, whole[:, 0]]),
         2,
         0.0,
     )
@@ -202,7 +205,7 @@ def check_words(made: Verdict) -> None:
             (-0.5, 0.0),
             Preference.FRONT,
             (
-                "minilm prefers the front: end − front −0.",
+                "minilm prefers the front: end − front −",
                 "When an answer moves from the front to the end, its passage changes by −",
                 "Train on rotated passages",
             ),
@@ -211,7 +214,7 @@ def check_words(made: Verdict) -> None:
             (0.5, 0.0),
             Preference.END,
             (
-                "minilm prefers the end: end − front +0.",
+                "minilm prefers the end: end − front +",
                 "When an answer moves from the end to the front, its passage changes by −",
                 "Train on rotated passages",
             ),
@@ -220,7 +223,7 @@ def check_words(made: Verdict) -> None:
             (0.0, 0.5),
             Preference.MIDDLE,
             (
-                "minilm prefers the middle: middle − ends +0.",
+                "minilm prefers the middle: middle − ends +",
                 "When an answer moves from the middle to the ends, its passage changes by −",
             ),
         ),
@@ -228,7 +231,7 @@ def check_words(made: Verdict) -> None:
             (0.0, -0.5),
             Preference.ENDS,
             (
-                "minilm prefers both ends: middle − ends −0.",
+                "minilm prefers both ends: middle − ends −",
                 "When an answer moves from the ends to the middle, its passage changes by −",
             ),
         ),
@@ -239,10 +242,10 @@ def test_a_preference_in_words(means: tuple[float, float], preference: Preferenc
     assert (made.question, made.preference, made.exceeds, made.queries) == (Question.PASSAGE, preference, True, 200)
     text = " ".join(made.sentences)
     assert all(part in text for part in says)
-    assert "(200 queries), beyond the margin of 0.1." in made.sentences[0]
+    assert "of the evidence's worth (200 queries), beyond the margin of 10\xa0%." in made.sentences[0]
     assert made.effects[0].contrast == (ENDS if means[0] else MIDDLE)
-    assert made.effects[0].unit == "deviations"
-    # a loss of places and of nDCG@10 away from what is preferred, whichever side that is; ranks are ten deviations, nDCG@10 a tenth of one
+    assert made.effects[0].unit == "worth"
+    # a loss of places and of nDCG@10 away from what is preferred, whichever side that is; ranks are ten times the worth, nDCG@10 a tenth
     found = re.search(
         rf"changes by (−\d\.\d+) \[−\d\.\d+, −\d\.\d+\] places and {NDCG} by (−0\.0\d+) \[−0\.", made.sentences[1]
     )
@@ -254,7 +257,7 @@ def test_a_preference_in_words(means: tuple[float, float], preference: Preferenc
 
 def test_a_preference_that_changes_no_rank_says_so_and_asks_for_nothing() -> None:
     found = measured(-0.5)
-    still = replace(found, by_unit={**found.by_unit, "ranks": np.zeros((200, 3)), NDCG: np.zeros((200, 3))})
+    still = replace(found, by_unit={**found.by_unit, "ranks": np.zeros((200, 4)), NDCG: np.zeros((200, 4))})
     made = verdict(still)
     assert made.preference == Preference.FRONT
     assert made.sentences[1] == "Yet no passage changes its rank by it, as scores are too far apart."
@@ -275,27 +278,25 @@ def test_where_few_texts_are_read_whole_their_contrast_shows_a_preference_or_dec
 def test_of_two_preferences_the_smaller_one_is_named_too() -> None:
     made = verdict(measured(0.3, 0.6))
     assert made.preference == Preference.MIDDLE
-    assert re.search(r"beyond the margin of 0\.1; end − front \+0\.\d+ \[\+0\.\d+, \+0\.\d+\] too\.$", made.sentences[0])
+    assert re.search(r"beyond the margin of 10\s%; end − front \+\d+\.\d\s% \[\+\d+\.\d, \+\d+\.\d\] too\.$", made.sentences[0])
     assert " too" not in verdict(measured(0.0, 0.6)).sentences[0]
 
 
-def test_effects_are_in_deviations_ranks_and_the_measure() -> None:
+def test_effects_are_in_shares_of_the_worth_ranks_and_the_measure() -> None:
     made = verdict(measured(-0.5, noise=0.01))
     ends = {one.unit: one for one in made.effects if one.contrast == ENDS}
-    assert {unit: one.value for unit, one in ends.items()} == pytest.approx(
-        {"deviations": -0.5, "ranks": -5, NDCG: -0.05}, rel=0.01
-    )
+    assert {unit: one.value for unit, one in ends.items()} == pytest.approx({"worth": -0.5, "ranks": -5, NDCG: -0.05}, rel=0.01)
     assert len(made.effects) == 9
 
 
 def test_no_preference_and_too_little_data_in_words() -> None:
     none = verdict(measured(0.0, noise=0.2, queries=400))
     assert (none.preference, none.exceeds, none.wanted) == (Preference.NONE, None, None)
-    assert none.sentences[0].startswith("minilm: no preference larger than 0.0")
+    assert re.match(r"minilm: no preference larger than \d\.\d\s%( \(leans|: (end|middle))", none.sentences[0])
     assert "with 80 % power" in none.sentences[0]
     assert "changes nDCG@10 by at most 0.00" in none.sentences[1]
     largest = max(abs(bound) for one in none.effects[:1] for bound in (one.low, one.high) if bound is not None)
-    assert f"no preference larger than {largest:.3f}" in none.sentences[0]
+    assert f"no preference larger than {100 * largest:.1f}\xa0%" in none.sentences[0]
     open_ = verdict(measured(0.05, noise=1.0))
     assert open_.preference == Preference.UNKNOWN
     assert open_.wanted
@@ -303,6 +304,43 @@ def test_no_preference_and_too_little_data_in_words() -> None:
     assert "Audit more queries" in open_.sentences[-1]
     # a wider margin decides it
     assert verdict(measured(0.05, noise=1.0), margin=0.5).preference == Preference.NONE
+
+
+def of_effects(*effects: tuple[float, float, float]) -> str:
+    """The first sentence on 200 queries with these means and intervals of the moved sentence and of rotation, in shares of the worth."""
+    found = measured(0.0)
+    for column, (value, low, high) in enumerate(effects):
+        spread = generator(column, "spread").normal(size=200)
+        spread = (spread - spread.mean()) / spread.std(ddof=1)
+        found.by_unit["score"][:, column] = 2 * (value + (high - low) / 2 / 2.41 * 200**0.5 * spread)  # 2.41 errors each way
+    return verdict(found).sentences[0]
+
+
+def test_a_sure_effect_within_the_margin_is_no_preference_that_leans() -> None:
+    # rotation shows more, but the moved sentence alone is within the margin and decides
+    said = of_effects((-0.073, -0.096, -0.051), (0.0, -0.02, 0.02), (-0.111, -0.126, -0.096))
+    assert re.match(
+        r"minilm: no preference larger than 9\.\d\s% \(leans to the front\): end − front −7\.3\s% \[−9\.\d, −5\.\d\] of", said
+    )
+    both = of_effects((0.05, 0.02, 0.08), (0.04, 0.02, 0.06), (0.0, -0.1, 0.1))
+    assert "(leans to the end and the middle)" in both
+    assert "leans" not in of_effects((0.01, -0.02, 0.04), (0.0, -0.02, 0.02), (-0.111, -0.126, -0.096))
+
+
+def test_more_queries_are_advised_only_where_they_would_help() -> None:
+    # an estimate at the margin stays there however many queries are asked
+    at_margin = of_verdict(-0.1, 0.05)
+    assert at_margin.sentences[-1] == "It may be too small to matter."
+    # −0.12 is 0.02 from the margin, with a half-width of 0.05: (0.05 + 0.84 / 2.41 · 0.05)² / 0.02² of 200 queries
+    assert re.search(r"about 2,[2-5]00 queries would show it", of_verdict(-0.12, 0.05).sentences[-1])
+
+
+def of_verdict(value: float, half: float) -> Verdict:
+    found = measured(0.0, noise=0.0)
+    spread = generator(1, "spread").normal(size=200)
+    spread = (spread - spread.mean()) / spread.std(ddof=1)
+    found.by_unit["score"][:, 0] = 2 * (value + half / 2.0 * 200**0.5 * spread)
+    return verdict(found)
 
 
 def test_a_scorer_that_never_changes_is_said_to() -> None:

@@ -1,6 +1,6 @@
 """An invented audit: qualities by bucket, gaps, responses, thirds, verdicts and examples of systems that lean by a set amount.
 
-Nothing here was measured. ``lean`` 1 loses 0.1 of nDCG@10 from the first bucket to the last, and 0.45 deviations where its evidence moves there; 0 has no preference.
+Nothing here was measured. ``lean`` 1 loses 0.1 of nDCG@10 from the first bucket to the last, and 45 % of its worth where its evidence moves there; 0 has no preference.
 """
 
 from __future__ import annotations
@@ -187,26 +187,26 @@ def effect(contrast: Contrast, unit: str, value: float, half: float, *, queries:
 
 
 def verdict(system: str, lean: float, *, listwise: bool = False) -> list[Result]:
-    """The place in the passage: −0.45 deviations at a lean of 1; the order in the list: +1.3 ranks if ``listwise``."""
+    """The place in the passage: −45 % of the worth at a lean of 1; the order in the list: +1.3 ranks if ``listwise``."""
     value = -0.45 * lean
     effects = [
-        effect(Contrast.ENDS, "deviations", value, 0.05, subset="read"),
+        effect(Contrast.ENDS, "worth", value, 0.05, subset="read"),
         effect(Contrast.ENDS, "ranks", 5 * value, 0.5, subset="read"),
         effect(Contrast.ENDS, "nDCG@10", value / 5, 0.012, subset="read"),
-        effect(Contrast.MIDDLE, "deviations", 0.1 * value, 0.06, subset="read"),
-        effect(Contrast.ROTATION, "deviations", 0.7 * value, 0.09, queries=1_204, subset="read"),
-        effect(Contrast.ENDS, "deviations", 1.2 * value, 0.045, queries=2_201),
+        effect(Contrast.MIDDLE, "worth", 0.1 * value, 0.06, subset="read"),
+        effect(Contrast.ROTATION, "worth", 0.7 * value, 0.09, queries=1_204, subset="read"),
+        effect(Contrast.ENDS, "worth", 1.2 * value, 0.045, queries=2_201),
     ]
     if value + 0.05 < 0:
         preference, exceeds, wanted = Preference.FRONT, value + 0.05 < -0.1, None
         sentences = [
-            f"{system} prefers the front: evidence at the end scores {-value:.2f} deviations less (95 % CI [{-value - 0.05:.2f}, {-value + 0.05:.2f}]).",
+            f"{system} prefers the front: evidence at the end scores {-value:.0%} of its worth less (95 % CI [{-value - 0.05:.0%}, {-value + 0.05:.0%}]).",
             f"A relevant passage whose evidence stands last falls {-5 * value:.1f} places ({-value / 5:.3f} nDCG@10).",
             "Train on rotated passages (posbias debias), then audit again.",
         ]
     else:
         preference, exceeds, wanted = Preference.NONE, None, None
-        sentences = [f"{system}: no preference larger than {abs(value) + 0.05:.2f} deviations (margin 0.1)."]
+        sentences = [f"{system}: no preference larger than {abs(value) + 0.05:.0%} of the evidence's worth (margin 10 %)."]
     passage = Verdict(Question.PASSAGE, preference, sentences, effects, 0.1, exceeds, 1_944, wanted, reads=180.0, unread=0.117)
     order = [effect(Contrast.ORDER, "ranks", 1.3, 0.4, queries=150)]
     if listwise:

@@ -80,13 +80,13 @@ def test_the_table_of_verdicts() -> None:
     passage, in_list = verdict_tables(FOUR)
     assert passage.title == "Verdicts: position in the passage"
     assert heads(passage) == [
-        "System", "Prefers", "Deviations [95 %]", "Ranks [95 %]", "nDCG@10 [95 %]", "Beyond 0.1", "Detectable", "Queries",
+        "System", "Prefers", "Worth [95 %]", "Ranks [95 %]", "nDCG@10 [95 %]", "Beyond 10 %", "Detectable", "Queries",
     ]  # fmt: skip
-    # −0.45 deviations, 5 ranks and 0.2 nDCG@10 a deviation, at a lean of 1.6
+    # −45 % of the worth, 5 ranks and 0.2 nDCG@10 for all of it, at a lean of 1.6
     assert shown(passage)[2] == [
-        "bert_cat-original", "front", "−0.72 [−0.77, −0.67]", "−3.6 [−4.1, −3.1]", "−0.144 [−0.156, −0.132]", "yes", "0.07", "1,944",
+        "bert_cat-original", "front", "−72.0 % [−77.0, −67.0]", "−3.6 [−4.1, −3.1]", "−0.144 [−0.156, −0.132]", "yes", "7.0 %", "1,944",
     ]  # fmt: skip
-    assert shown(passage)[1][1:3] == ["none", "−0.02 [−0.07, +0.03]"]
+    assert shown(passage)[1][1:3] == ["none", "−2.3 % [−7.3, +2.8]"]
     assert shown(passage)[1][5] == "–"
     assert [row[1] for row in shown(in_list)] == ["none", "none", "first places", "none"]
     assert heads(in_list)[2] == "Ranks [95 %]"
@@ -97,7 +97,7 @@ def test_verdicts_on_runs_stand_beside_those_on_models() -> None:
     rows = {row[0]: dict(zip(heads(passage), row, strict=True)) for row in shown(passage)}
     assert rows["splade.run"]["Effect"] == "two runs"
     assert rows["splade.run"]["nDCG@10 [95 %]"] == "−0.030 [−0.040, −0.020]"
-    assert rows["splade.run"]["Deviations [95 %]"] == "–"
+    assert rows["splade.run"]["Worth [95 %]"] == "–"
     assert (rows["bm25.run"]["Prefers"], rows["bm25.run"]["Wanted"]) == ("cannot tell", "4,000")
     assert "Beyond margin" in heads(passage)  # the margins differ
     assert passage.notes[0].startswith("Two runs: evidence moved to the end less moved to the front; below 0 the front")
@@ -108,9 +108,9 @@ def test_an_audit_fits_a_terminal(width: int) -> None:
     with lines_of(width):
         text = text_of(FOUR)  # a name of 32 letters
     assert max(map(shown_width, text.split("\n"))) <= width
-    assert "−0.72 ± 0.05" in text.replace("\u00a0", " ")
+    assert "−72.0 ± 5.0 %" in text.replace("\u00a0", " ")
     with lines_of(None):
-        assert "−0.72 [−0.77, −0.67]" in text_of(FOUR).replace("\u00a0", " ")
+        assert "−72.0 % [−77.0, −67.0]" in text_of(FOUR).replace("\u00a0", " ")
 
 
 @pytest.mark.parametrize("nothing", [None, math.nan])
@@ -138,8 +138,8 @@ def test_effects_over_texts_read_whole_and_over_all_have_rows_of_their_own() -> 
         ["rotation: end − front", "read whole", "1,204"],
         ["end − front", "all", "2,201"],
     ]
-    assert shown(table)[3][4] == "−0.49 [−0.53, −0.44]"  # 1.2 of −0.405, ± 0.045
-    assert [row[2] for row in shown(verdict_tables(ONE)[0])] == ["−0.41 [−0.46, −0.36]"]  # what decides
+    assert shown(table)[3][4] == "−48.6 % [−53.1, −44.1]"  # 1.2 of −0.405, ± 0.045
+    assert [row[2] for row in shown(verdict_tables(ONE)[0])] == ["−40.5 % [−45.5, −35.5]"]  # what decides
     assert any(
         note.startswith("If a system does not read all texts to the end, effects are over those that it reads whole.")
         for note in verdict_tables(ONE)[0].notes
@@ -153,7 +153,7 @@ def test_systems_are_compared_by_the_effects_of_moved_evidence() -> None:
         "End − front", "Middle − ends", "Rotation: end − front", "Two runs: end − front", "List: first to last place",
     ]  # fmt: skip
     assert [axes.get_xlabel().replace("\u2003", " ").split("\n") for axes in figure.axes[2:]] == [
-        ["← front end →", "deviations"],
+        ["← front end →", "of the evidence's worth"],
         ["← front end →", "nDCG@10"],
         ["← last first →", "ranks"],
     ]
@@ -163,7 +163,7 @@ def test_systems_are_compared_by_the_effects_of_moved_evidence() -> None:
     edges = [vertex[0] for part in figure.axes[0].collections for vertex in part.get_paths()[0].vertices]
     assert (min(edges), max(edges)) == (pytest.approx(-0.1), pytest.approx(0.1))
     assert figure.axes[0].get_xlim() == figure.axes[2].get_xlim()  # panels in one unit share their scale
-    assert "margin: ±0.02 nDCG@10 or ±0.1 deviations or ±0.5 ranks" in " ".join(
+    assert "margin: ±0.02 nDCG@10 or ±10\u00a0% of the evidence's worth or ±0.5 ranks" in " ".join(
         figure.legends[0].get_texts()[1].get_text().split("\n")
     )
     table = compared_table([ROTATED, *FOUR])
@@ -177,7 +177,7 @@ def test_systems_are_compared_by_the_effects_of_moved_evidence() -> None:
 
 def test_a_system_has_its_own_forest_plot() -> None:
     figure = effects_figure(FOUR, system=("bert_cat-original", "squad", "test"))
-    assert [axes.get_xlabel() for axes in figure.axes] == ["deviations of a query's candidate scores", "ranks"]
+    assert [axes.get_xlabel() for axes in figure.axes] == ["of the evidence's worth", "ranks"]
     faces = [line.get_markerfacecolor() for line in figure.axes[0].lines if line.get_marker() not in ("None", "", None)]
     assert faces[1] == "none"  # over all texts, beside those that are read whole
     assert [text.get_text() for text in figure.axes[0].texts[::2]][:2] == ["end − front", "end − front, all texts"]
@@ -212,7 +212,9 @@ def test_a_page_shows_a_card_for_each_system_first(tmp_path: Path) -> None:
     assert "Prefers the first places" in words
     assert [len(card.every("figure")) for card in cards] == [1, 0, 1, 1, 1, 1]
     said = [p.text for p in cards[2].every("p")]
-    assert said[1].startswith("Position in the passage; 1,944 queries; beyond the margin of 0.1 deviations; reads 180 words")
+    assert said[1].startswith(
+        "Position in the passage; 1,944 queries; beyond the margin of 10\u00a0% of the evidence's worth; reads 180 words"
+    )
     assert said[2:5] == [s.replace(" %", "\u00a0%") for s in FOUR[0].payload.sentences]  # type: ignore[union-attr]
     order = [e.tag for e in section.every() if e.tag in ("article", "table")]
     assert order == ["article"] * 6 + ["table"] * 3  # the verdicts of two questions, and all answers

@@ -52,7 +52,7 @@ def test_offsets_are_utf_16_units() -> None:
 
 
 def test_the_largest_changes_come_first() -> None:
-    # changes −0.75, 0, −0.5; then q2's effect of 0.75 deviations, ties by id
+    # changes −0.75, 0, −0.5; then q2's effect of 0.75, ties by id
     assert quoted_queries([EFFECTS], 3) == ["q1", "q3", "q2"]
     other = replace(EFFECTS, after=[1.0, 0.0, 1.0])  # of another system: q2 changes by 1
     assert quoted_queries([EFFECTS, other], 2) == ["q2", "q1"]
@@ -110,7 +110,7 @@ def test_a_table_has_the_largest_effects(tmp_path: Path) -> None:
     rows = [[cell.text for cell in row] for row in table.rows]
     assert [row[0] for row in rows] == ["q1", "q3", "q2"]
     assert rows[0][heads.index("nDCG@10 change")] == "−0.750"
-    assert rows[1][heads.index("Deviations end − front")] == "–"
+    assert rows[1][heads.index("Worth end − front")] == "–"
     assert len(largest_table([result(many(50))]).rows) == 20
 
 

@@ -161,7 +161,7 @@ def test_a_click_shows_both_passages(browser: Browser, page: Path) -> None:
     figures = text(browser, ".figures")
     assert "nDCG@101.000 → 0.750" in figures
     assert "Rank1 → 2" in figures
-    assert "end − front+0.100 deviations" in figures
+    assert "end − front+0.100 worth" in figures
 
 
 def test_marks_count_characters_beyond_the_basic_plane(browser: Browser, page: Path) -> None:

@@ -19,7 +19,7 @@ from positionbias.report.first_screen import summary, tiles_of
 from positionbias.report.html import write_report
 from positionbias.report.load import load_studies
 from positionbias.report.tiles import MOST_TILES, Answered, Tile, Tone, advice_of, groups_of, place_tiles, shown_tiles
-from positionbias.results.audit import DEVIATIONS, READ_WHOLE
+from positionbias.results.audit import DEVIATIONS, READ_WHOLE, WORTH
 from positionbias.results.payloads import (
     Comparison,
     Contrast,
@@ -53,8 +53,12 @@ def tile(tone: Tone, advice: str = "", **more: str) -> Tile:
 def test_an_audits_tiles() -> None:
     passage, listed = verdict_tiles(invented_audit.audit())
     assert (passage.answer, passage.tone, passage.words) == (Answered.YES, Tone.BAD, "Prefers the front")
-    assert plain(passage.effect) == "−0.41 [−0.46, −0.36] deviations"  # −0.45 times a lean of 0.9
-    assert passage.basis[:3] == ["margin ±0.1 deviations, beyond it", "detects 0.07 with 80 % power", "1,944 queries"]
+    assert plain(passage.effect) == "−40.5 % [−45.5, −35.5] of the evidence's worth"  # −0.45 times a lean of 0.9
+    assert passage.basis[:3] == [
+        f"margin ±10{NBSP}% of the evidence's worth, beyond it",
+        f"detects 7.0{NBSP}% with 80 % power",
+        "1,944 queries",
+    ]
     assert passage.advice == "Train minilm on rotated passages (posbias debias) and audit it again."
     assert (listed.answer, listed.tone, listed.words) == (Answered.NO, Tone.GOOD, "Scores each passage by itself")
 
@@ -73,21 +77,21 @@ def test_what_is_open_is_never_good_news() -> None:
     assert few.advice == "Audit minilm on more queries: about 2,400 would decide (--queries, --needles)."
     small = changed(exceeds=False)
     assert "may be too small to matter" in small.advice
-    assert small.basis[0] == "margin ±0.1 deviations, perhaps within it"
+    assert small.basis[0] == f"margin ±10{NBSP}% of the evidence's worth, perhaps within it"
     assert changed(preference=Preference.NONE, exceeds=None, unread=None, effects=[]).tone is Tone.GOOD
 
 
 def with_limit(low: float, high: float) -> Tile:
     """The tile of a system without a preference within what it reads, whose effect over all texts has this interval."""
-    read = Effect(Contrast.ENDS, DEVIATIONS, 0.0, -0.05, 0.05, 0.07, 300, READ_WHOLE)
-    whole = Effect(Contrast.ENDS, DEVIATIONS, (low + high) / 2, low, high, 0.1, 489)
+    read = Effect(Contrast.ENDS, WORTH, 0.0, -0.05, 0.05, 0.07, 300, READ_WHOLE)
+    whole = Effect(Contrast.ENDS, WORTH, (low + high) / 2, low, high, 0.1, 489)
     return changed(preference=Preference.NONE, exceeds=None, unread=0.85, effects=[read, whole])
 
 
 def test_ends_that_are_not_read_are_no_good_news() -> None:
     lost = with_limit(-4.45, -3.74)
     assert (lost.answer, lost.tone, lost.words) == (Answered.YES, Tone.BAD, "No preference, but ends are not read")
-    assert plain(lost.effect) == "−4.10 [−4.45, −3.74] deviations"
+    assert plain(lost.effect) == "−409.5 % [−445.0, −374.0] of the evidence's worth"
     assert lost.advice == "Let minilm read further, or give it shorter passages: it loses what stands beyond its limit."
     assert with_limit(-0.3, 0.02).tone is Tone.UNKNOWN
     kept = with_limit(-0.06, 0.02)
@@ -258,7 +262,7 @@ def test_a_summary_is_markdown(tmp_path: Path) -> None:
     lines = plain(summary(load_studies([place]), "Audit *x*")).split("\n")
     assert lines[0] == "### posbias report: Audit \\*x\\*"
     assert lines[2].startswith("| Question | About | Answer |")
-    assert "| `m\\|<b>` | **yes** | Prefers the front | −0.41 \\[−0.46, −0.36\\] deviations |" in lines[4]
+    assert "| `m\\|<b>` | **yes** | Prefers the front | −40.5 % \\[−45.5, −35.5\\] of the evidence's worth |" in lines[4]
     assert lines[-2] == "- Train m\\|\\<b\\> on rotated passages (posbias debias) and audit it again."
 
 

@@ -40,7 +40,7 @@ VARIANTS: Mapping[Positions, str] = {  # a model's positions in results
     "relative": "relative positions",
 }
 REMEDIES = "remedies"  # the axis of comparisons of a remedy with none
-MOVED = "moved sentence, end − front"  # the measure of bias, in deviations of a query's candidates' scores
+MOVED = "moved sentence, end − front"  # the measure of bias, as a share of the evidence's worth
 NO_REMEDY = "no remedy"
 WEIGHED = "weighed by place"
 CONSISTENT = "consistent under rotation"

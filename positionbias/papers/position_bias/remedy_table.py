@@ -126,8 +126,8 @@ def remedy_table(results: Sequence[Result]) -> Table:
         Column("Repeats", wide=True),
     ]
     notes = (
-        "Change by rotation = (rotated − original) / original test. Moved sentence: the answering sentence at the end less at the front, in "
-        "deviations of a query's candidates' scores; below 0: the front is preferred. Price: beside one training that reads each passage once, and beside reading it once at inference.",
+        "Change by rotation = (rotated − original) / original test. Moved sentence: the answering sentence at the end less at the front, as a "
+        "share of the evidence's worth; below 0: the front is preferred. Price: beside one training that reads each passage once, and beside reading it once at inference.",
         "Judge a remedy by rotation (rotate:K, rotated, consistent) by the moved sentence, one by shuffling or moving sentences by rotation.",
         *row_notes(rows, lettered=False),
     )
@@ -162,7 +162,7 @@ def remedy_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
                     _point(axes, row, measure, variants.index(row.facts.variant))
             axes.set_title(model)
             axes.set_ylabel(f"{measure}, original passages")
-            axes.set_xlabel("Moved sentence: end − front, deviations")
+            axes.set_xlabel("Moved sentence: end − front, share of the evidence's worth")
         handles = {name: handle for one in figure.axes for handle, name in zip(*one.get_legend_handles_labels(), strict=True)}
         named = [variant for variant in variants if variant in handles]
         legend_above(figure, [handles[name] for name in named], named, width)

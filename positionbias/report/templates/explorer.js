@@ -34,7 +34,7 @@
     };
     add(`${one.quality}: rotated \u2212 as it is`, "Change", after.map((value, i) => minus(value, before[i])), 3);
     add("ranks gained by rotation", "Ranks gained", rankAfter.map((value, i) => minus(rankBefore[i], value)), 0);
-    for (const [name, index] of one.moved) add(name, name, data.columns[index], 3, "deviations");
+    for (const [name, index] of one.moved) add(name, name, data.columns[index], 3, one.unit);
     return { ...one, ids: column("query"), passages: column("passage"), places: column("place"), lengths: column("words"),
              before, after, rankBefore, rankAfter, effects };
   }
