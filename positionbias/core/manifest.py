@@ -24,7 +24,17 @@ from positionbias.core.files import read_json
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.publish import recover, write_json
 from positionbias.core.schema import read_as
-from positionbias.core.seal import AGAIN, MANIFEST, FileSeal, check_digest, check_names, manifest_digest, seal_file, seal_folder
+from positionbias.core.seal import (
+    AGAIN,
+    MANIFEST,
+    FileSeal,
+    check_digest,
+    check_name,
+    check_names,
+    manifest_digest,
+    seal_file,
+    seal_folder,
+)
 from positionbias.core.stores import address_at
 
 __all__ = [
@@ -44,6 +54,7 @@ __all__ = [
 Provenance: TypeAlias = Mapping[str, Any]  # passed as keywords together with others that are not facts
 T = TypeVar("T")
 FORMAT_VERSION = 1
+_TITLED = ("run", "results", "study", "tables")  # kinds whose names are tags and titles, of which no file is named
 _RULES = {"unicode": "1"}  # the version of our own splitter, text.unicode_words
 
 
@@ -244,6 +255,8 @@ def read_manifest_file(path: Path) -> Manifest:
     record.pop("digest", None)
     manifest = read_as(Manifest, record, path, do=AGAIN)
     check_names(path, manifest.files or ())
+    if manifest.kind not in _TITLED:
+        check_name(path, manifest.name)
     return manifest
 
 

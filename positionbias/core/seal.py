@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -48,6 +49,10 @@ MANIFEST = "manifest.json"
 CACHE = "cache"
 AGAIN = "restore it from a copy, or make it again"
 _WIDTH = 16  # hexadecimal digits a block
+_LONGEST_NAME = 255  # bytes, as of a file
+_NO_NAME = re.compile(
+    r"[/\\\x00-\x1f\x7f-\x9f\ud800-\udfff]|\A[A-Za-z]:"
+)  # a path's separators and drives, and control characters
 _MOST = 1 << 28  # bytes of a manifest: enough for 16 TB
 _OURS = {"kind", "format_version", "files"}
 
@@ -236,6 +241,18 @@ def check_names(manifest: Path | str, names: Iterable[str]) -> None:
             or any(place.anchor or ".." in place.parts for place in (PurePosixPath(name), PureWindowsPath(name)))
         ):
             raise bad_input(manifest, wanted="files within the artefact", found=repr(name), do=AGAIN)
+
+
+def check_name(manifest: Path | str, name: str) -> None:
+    """Check that an artefact's name can be part of a file's name on any system, as outputs are named by it.
+
+    Raises:
+        InputError: it cannot.
+    """
+    if _NO_NAME.search(name) or name in (".", "..") or len(name.encode()) > _LONGEST_NAME:
+        raise InputError(
+            f"{manifest}: {name[:100]!r} is no name of an artefact (it is a path, too long or not printable); {AGAIN}"
+        )
 
 
 def verified(path: Path) -> Path:

@@ -11,7 +11,7 @@ from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_name, manifest_if_any, read_manifest
 from positionbias.core.places import Place, input_place
-from positionbias.core.seal import AGAIN, verified
+from positionbias.core.seal import AGAIN, check_name, verified
 from positionbias.leakage.pairs import Pair, read_pairs
 from positionbias.overlap.lines import file_of
 from positionbias.overlap.settings import UNITS, OverlapSettings
@@ -84,6 +84,7 @@ class OverlapFolder:
         for item in self.manifest.inputs:
             if item.role.startswith(role):
                 name = item.role.removeprefix(role)
+                check_name(self.path, name)
                 found[name] = RecordedSet(name, str(split_of.get(name, "")), item.checksum, item.path)
         return found
 

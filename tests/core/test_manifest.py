@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from positionbias import overlap_leakage
+from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import (
@@ -23,6 +25,7 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.seal import seal_file, signed
+from tests.sealing import reseal
 
 
 def test_an_input_stands_relative_to_its_artefact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,6 +91,35 @@ def test_what_is_no_manifest_of_ours_is_one_line(tmp_path: Path, record: Any, me
     (tmp_path / "manifest.json").write_text(json.dumps(signed({**record, "files": {}}) if "kind" in record else record))
     with pytest.raises(InputError, match=message):
         read_manifest(tmp_path, kind="run")
+
+
+PATHS = ["../../../X", "/tmp/X", "..", ".", "a/b", "..\\X", "C:X", "C:\\X", "new\nline", "nul\0", "x" * 256, "ä" * 128]
+
+
+@pytest.mark.parametrize("kind", ["collection", "checkpoint", "vectors", "trainset", "index", "passages", "export"])
+@pytest.mark.parametrize("name", PATHS)
+def test_a_name_that_is_a_path_is_refused(tmp_path: Path, kind: str, name: str) -> None:
+    write_manifest(tmp_path / "manifest.json", Manifest(kind, name, "a test"))
+    with pytest.raises(InputError, match="is no name of an artefact") as error:
+        read_manifest(tmp_path)
+    assert len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize("name", ["Größe, 東京 (2)", "a.b-c_d+e", "x" * 255, "", "ab:c"])
+def test_other_names_are_read(tmp_path: Path, name: str) -> None:
+    write_manifest(tmp_path / "manifest.json", Manifest("collection", name, "a test"))
+    assert read_manifest(tmp_path).name == name
+    write_manifest(tmp_path / "manifest.json", Manifest("results", "Audit of BAAI/bge-m3 on x", "a test"))
+    assert read_manifest(tmp_path).name == "Audit of BAAI/bge-m3 on x"  # a title, of which no file is named
+
+
+def test_a_collection_that_is_named_by_a_path_is_not_opened(small_collection: Collection, tmp_path: Path) -> None:
+    reseal(small_collection.path, lambda record: record.update(name="../../../X"))
+    with pytest.raises(InputError, match="manifest.json: '../../../X' is no name of an artefact"):
+        Collection(small_collection.path)
+    with pytest.raises(InputError, match="is no name of an artefact"):
+        overlap_leakage([small_collection.path], tests=[small_collection.path], out=tmp_path / "a" / "b" / "c")
+    assert not list(tmp_path.rglob("*X*"))
 
 
 def test_an_artefact_without_manifest_is_one_line(tmp_path: Path) -> None:
