@@ -117,9 +117,10 @@ def _hub_folder(name: str, check: Callable[[Path], Path]) -> Path:
         files if FACTS in files else [file for file in files if _is_part(file, files)]
     )  # for a checkpoint of ours its card, too
     try:
-        return check(Path(snapshot_download(name, allow_patterns=wanted)))
-    except (OSError, ValueError) as error:
+        folder = Path(snapshot_download(name, allow_patterns=wanted))
+    except Exception as error:  # many types: its own, and those of the library that it sends requests by
         raise _unreachable(name, f"a download that failed ({_line(error)})") from error
+    return check(folder)
 
 
 def _is_part(file: str, files: Sequence[str]) -> bool:

@@ -37,7 +37,6 @@ def push_checkpoint(folder: Path, repo: str, *, private: bool = False, more: str
         InputError: not a checkpoint of ours, a damaged one, one without a model card, or the Hub refuses it.
     """
     from huggingface_hub import CommitOperationAdd, HfApi
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError, OfflineModeIsEnabled
 
     manifest = _whole(folder)
     assert manifest.files is not None
@@ -49,10 +48,10 @@ def push_checkpoint(folder: Path, repo: str, *, private: bool = False, more: str
             url = api.create_repo(repo, private=private or None, exist_ok=True)
             commit = [CommitOperationAdd(path_in_repo=name, path_or_fileobj=place) for name, place in places.items()]
             api.create_commit(url.repo_id, commit, commit_message=f"Upload {manifest.name}")
-        except (HfHubHTTPError, HFValidationError, LocalTokenNotFoundError, OfflineModeIsEnabled, OSError) as error:
+        except Exception as error:  # many types: its own, and those of the library that it sends requests by
             found = (str(error).strip() or type(error).__name__).splitlines()[0]
-            do = "check the name, log in (hf auth login) or set HF_TOKEN, and push again"
-            raise InputError(f"{repo}: wanted a model repository on the Hub to write to; found: {found}; {do}") from error
+            do = "check the connection and the name, log in (hf auth login) or set HF_TOKEN, and push again"
+            raise InputError(f"{repo}: nothing was pushed to the Hub: {found}; {do}") from error
         return Pushed(str(url), len(places), sum(place.stat().st_size for place in places.values()))
 
 

@@ -18,6 +18,7 @@ import pytest
 
 import positionbias as pb
 from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.verify import manifests_in, verify
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
@@ -199,10 +200,18 @@ def test_one_without_a_card_is_not_pushed(hub: Hub, checkpoint: Path) -> None:
     assert "wanted a checkpoint with its model card (README.md); found an older one, without" in found.stderr
 
 
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9", "nonsense"])
+def test_without_the_hub_nothing_is_pushed(checkpoint: Path, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
+    monkeypatch.setattr("huggingface_hub.hf_api.ENDPOINT", address, raising=False)
+    with pytest.raises(InputError, match="me/ranker: nothing was pushed to the Hub: .*; check the connection and the name"):
+        pb.push(checkpoint, "me/ranker")
+
+
 def test_a_hub_that_refuses_is_one_line(hub: Hub, checkpoint: Path) -> None:
     found = push(hub, checkpoint, "me/ranker", token="hf_wrong")
     assert found.returncode == 2
-    assert found.stderr.startswith("posbias: me/ranker: wanted a model repository on the Hub to write to; found: ")
+    assert found.stderr.startswith("posbias: me/ranker: nothing was pushed to the Hub: ")
     assert found.stderr.count("\n") == 1
     assert "HF_TOKEN" in found.stderr
     assert "hf_wrong" not in found.stderr
