@@ -37,7 +37,7 @@ from positionbias.audit.evidence import Evidence, FoundEvidence
 from positionbias.audit.filler import FILLER_WORDS
 from positionbias.audit.lists import Nature, order_slopes
 from positionbias.audit.manipulate import ROUNDED, Asked, Manipulation, Measured, ask, mean_unit, measure
-from positionbias.audit.reads import Reads, reads_of
+from positionbias.audit.reads import Reads, longest_texts, reads_of
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import COLUMNS, make_trials, shortened_trials
 from positionbias.audit.verdict import list_verdict, passage_verdict
@@ -432,11 +432,11 @@ def squad_audited(sample: Sample, scorer: Score, seed: int = 1) -> dict[str, Any
         lists.append((name, [evidence[name].passage_id, *others], -np.arange(1 + len(others))))
     task = task_of(asked, evidence, Run("first", lists), texts)
     system = System("scorer", model=UserFunction(scorer))
-    reads = reads_of(system, task, declared=None, listwise=False, seed=seed)
     ranked = system.scored(task, texts, task.candidates, "")
     how, known = Manipulation(system, task, NDCG, seed, False, ranked, None, None), Asked()
     trials, skipped = make_trials(task, task.query_ids, most=len(asked), orders=2, seed=seed)
     ask(how, trials, known, "")
+    reads = reads_of(system, task, longest_texts(trials), declared=None, listwise=False, seed=seed)
     made = measure(how, trials, known, reads.fits)
     short, shortened = shortened_trials(task, trials, made.whole, reads.fits, orders=2, seed=seed), None
     if short:

@@ -225,7 +225,7 @@ def model_part(task: Task, queries: int) -> dict[str, Any]:
     system = System.of(load_checkpoint("minilm"), "minilm")
     sizes, unit = sizes_of(system)
     made = materials(task, drawn_order(task.query_ids, SETTINGS.seed, "needle"), MODEL, sizes, SETTINGS.seed, queries)
-    reads = reads_of(system, task, declared=None, listwise=False, seed=SETTINGS.seed)
+    reads = reads_of(system, task, {}, declared=None, listwise=False, seed=SETTINGS.seed)
     return {"grid": payload(task, system, made, MODEL, reads, sizes, unit, SETTINGS.seed)}
 
 

@@ -97,7 +97,7 @@ def grid(task: Task, system: System, lengths: Sequence[int], queries: int, limit
     sizes, unit = sizes_of(system)
     ids = drawn_order(task.query_ids, SETTINGS.seed, "needle")
     made, unmoved, apart = make_materials(task, ids, lengths, sizes, most=queries, seed=SETTINGS.seed, level=1)
-    reads = reads_of(system, task, declared=limit, listwise=True, seed=SETTINGS.seed)
+    reads = reads_of(system, task, {}, declared=limit, listwise=True, seed=SETTINGS.seed)
     found = length_grid(system, task, made, lengths, reads, unmoved=unmoved, unit=unit, apart=apart, seed=SETTINGS.seed)
     assert found is not None
     return {"grid": system.result(task, LENGTH_BY_PLACE, found, value=None, count=len(made)).to_json()["payload"]}

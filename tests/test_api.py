@@ -144,8 +144,8 @@ def test_a_retriever_over_the_whole_collection_from_python(collection: Collectio
     found = positionbias.audit_model(bag_checkpoint("front", 15), collection, settings=settings)
     # fifteen words of passages of forty: all is over the limit, which is no preference; within it evidence and placebo are compared
     passage = found.verdicts[0]
-    assert (passage.preference, passage.unread) == (Preference.NONE, 1)
-    assert passage.sentences[0].startswith("front, whole collection reads no further than its tokenizer's limit")
+    assert (passage.preference, passage.within, passage.unread) == (Preference.UNREAD, Preference.NONE, 1)
+    assert passage.sentences[0].startswith("front, whole collection loses what stands behind its tokenizer's limit: −")
     assert "front, whole collection: no preference, within what it reads" in found.verdict
     over_all = next(effect for effect in passage.effects if not effect.subset)
     assert over_all.value is not None

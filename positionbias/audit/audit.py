@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from positionbias.audit.longer import LongerTexts
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, mean_unit, measure
 from positionbias.audit.needles import Needles, make_needles, needle_curve
 from positionbias.audit.query_effects import effects_of_model, in_units
-from positionbias.audit.reads import Reads, everything, reads_of
+from positionbias.audit.reads import Reads, everything, longest_texts, reads_of
 from positionbias.audit.rotations import Rotated, rotate_and_rank, rotation_results
 from positionbias.audit.sensitivity import sensitivity_verdict, text_trials
 from positionbias.audit.settings import AuditSettings
@@ -187,23 +187,27 @@ class _Audit:
     found: list[Result] = field(default_factory=list)
     values: dict[str, np.ndarray] = field(default_factory=dict)
     moved: dict[str, dict[str, float]] = field(default_factory=dict)  # effects by contrast and query
+    tied: int = 0  # queries whose candidates all score alike
 
     def measure(self) -> None:
         """Fill ``verdicts``, ``found`` and ``values``."""
         settings = self.settings
         piloted = self._pilot() if self.system.model is not None and settings.needles else None
         ranked = self.system.ranked(self.task)
+        self.tied = ranked.tied if self.system.model is not None else 0
+        if self.tied:
+            self.tell(
+                f"{self.system.name}: {self.tied:,} queries: all candidates have the same score to seven digits, so they tie"
+            )
         self.values = values = self.task.values(ranked, settings.measures)
         if not self.task.evidence.whole:
             self.found = position_results(self.system, self.task, values, settings)
         rotated = self._rotations(ranked, values) if self.system.model is not None and settings.draws else None
         if piloted is not None:
-            listwise = piloted.nature.listwise
-            reads = reads_of(self.system, self.task, declared=settings.reads, listwise=listwise, seed=settings.seed)
             if self.task.evidence.whole:
-                self._sensitivity(piloted, ranked, reads)
+                reads = self._sensitivity(piloted, ranked)
             else:
-                self._manipulations(piloted, ranked, rotated, reads)
+                reads = self._manipulations(piloted, ranked, rotated)
                 self._needles(ranked, piloted)
             self._longer(piloted, reads)
         if self.system.model is not None:
@@ -279,14 +283,19 @@ class _Audit:
             self.system, self.task, settings.measures[0], settings.seed, nature.listwise, ranked, rotated, texts
         )
 
-    def _manipulations(self, piloted: _Piloted, ranked: Run, rotated: Rotated | None, reads: Reads) -> None:
-        """Move sentences, rotate passages at sentence boundaries, and give the verdicts that follow."""
+    def _reads(self, nature: Nature, longest: Mapping[str, int]) -> Reads:
+        settings = self.settings
+        return reads_of(self.system, self.task, longest, declared=settings.reads, listwise=nature.listwise, seed=settings.seed)
+
+    def _manipulations(self, piloted: _Piloted, ranked: Run, rotated: Rotated | None) -> Reads:
+        """Move sentences, rotate passages at sentence boundaries, and give the verdicts that follow; return how far the system reads."""
         system, task, settings = self.system, self.task, self.settings
         how = self._how(piloted.nature, ranked, rotated.first_run if rotated is not None else None)
         first = measure(how, piloted.trials, piloted.known, everything)
         orders = orders_wanted(first, min(settings.needles, len(task.query_ids)), settings.margin)
         trials, skipped = make_trials(task, piloted.query_ids, most=settings.needles, orders=orders, seed=settings.seed)
         ask(how, trials, piloted.known, f"{system.name}: evidence moved")
+        reads = self._reads(piloted.nature, longest_texts(trials))
         measured = measure(how, trials, piloted.known, reads.fits)
         self.moved = in_units(measured, COLUMNS)
         short = shortened_trials(task, trials, measured.whole, reads.fits, orders=orders, seed=settings.seed)
@@ -303,10 +312,12 @@ class _Audit:
         self._order(piloted.nature, trials, len(trials) + sum(skipped.values()))
         (worth,) = simultaneous(measured.by_unit["score"][:, [COLUMNS.index(Contrast.WORTH)]], measured.clusters)
         self.found.append(self._counts(trials, skipped, orders, piloted.nature, reads.found, worth))
+        return reads
 
-    def _sensitivity(self, piloted: _Piloted, ranked: Run, reads: Reads) -> None:
-        """Reorder the text of relevant passages and placebos, and give the verdicts that need no answer."""
+    def _sensitivity(self, piloted: _Piloted, ranked: Run) -> Reads:
+        """Reorder the text of relevant passages and placebos, and give the verdicts that need no answer; return how far the system reads."""
         system, task, settings = self.system, self.task, self.settings
+        reads = self._reads(piloted.nature, {})
         how = self._how(piloted.nature, ranked, None)
         made = text_trials(task, piloted.query_ids, settings, most=settings.needles)
         for trials, of in ((made.relevant, "relevant"), (made.placebo, "irrelevant")):
@@ -318,6 +329,7 @@ class _Audit:
         self.verdicts.append(self._verdict(verdict))
         self._order(piloted.nature, made.relevant, len(made.relevant))
         self.found.append(self._counts([*made.relevant, *made.placebo], made.skipped, 0, piloted.nature, reads.found))
+        return reads
 
     def _order(self, nature: Nature, trials: Sequence[Trial], drawn: int) -> None:
         """Measure the effect of the list's order, on the queries of these trials."""
@@ -359,6 +371,7 @@ class _Audit:
             permuted=nature.permuted,
             alone=nature.alone,
             length_limit=reads,
+            tied=self.tied,
         )
         count = figures.queries
         return self.system.result(self.task, MANIPULATIONS, figures, value=float(count), count=count, seed=self.settings.seed)

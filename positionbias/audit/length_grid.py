@@ -311,10 +311,12 @@ def _scored(
         ranks.append(1.0 + (others[None, :] > own[:, None]).sum(axis=1))
         split = [one.split(one.piece, length, place) for place in PLACES]
         starts.append([float(start) for _, _, start in split])
-        begins, ends = (
-            reads.fits(one.query.text, [" ".join([*before, piece]) for before, _, _ in split])
-            for piece in (one.piece.text.split()[0], one.piece.needed)
-        )
+        words = one.piece.text.split()
+        if reads.from_end:
+            versions = [[[part, *after] for _, after, _ in split] for part in (words[-1], one.piece.text)]
+        else:
+            versions = [[[*before, part] for before, _, _ in split] for part in (words[0], one.piece.needed)]
+        begins, ends = (reads.fits(one.query.text, list(map(" ".join, texts))) for texts in versions)
         beyond.append([not fits for fits in begins])
         cut.append([begun and not ended for begun, ended in zip(begins, ends, strict=True)])
     return tuple(np.array(column) for column in (leads, units, ranks, starts, beyond, cut))

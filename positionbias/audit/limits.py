@@ -216,13 +216,25 @@ def _advice(queries: float, *, beyond: bool = False) -> int | None:
 def _response(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
     """Judge the effects of the moved sentence: its ends and its middle."""
     takes = "it needs answers, a model that can be asked again, --needles above 0, and passages of three sentences or more"
-    return _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ENDS,), (Contrast.MIDDLE,)), unit, takes)
+    return _with_limit(
+        results, _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ENDS,), (Contrast.MIDDLE,)), unit, takes)
+    )
 
 
 def _movement(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
     """Judge rotation, measured by the model's new scores or from two runs."""
     takes = "it needs answers, and a model that can be asked again with --needles and --draws above 0, or two runs, the second over the rotated collection (--rotated)"
-    return _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ROTATION, Contrast.RUNS),), unit, takes)
+    return _with_limit(
+        results, _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ROTATION, Contrast.RUNS),), unit, takes)
+    )
+
+
+def _with_limit(results: Sequence[Result], ruling: _Ruling) -> _Ruling:
+    """Say of a failure that it is one of a length limit."""
+    verdict = next((one for one in _verdicts(results, Question.PASSAGE) if one.preference is Preference.UNREAD), None)
+    if verdict is None or ruling.outcome is not Outcome.FAIL:
+        return ruling
+    return ruling._replace(reason=f"it loses {verdict.loses}; within what it reads: {verdict.within}")
 
 
 def _order(results: Sequence[Result], at_most: float) -> _Ruling:

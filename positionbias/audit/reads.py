@@ -1,12 +1,13 @@
-"""Find the length limit of a system: as declared, by its tokenizer, or where its scores stop changing.
+"""Find the length limit of a system, and which end it cuts off: as declared, by its tokenizer, or where its scores stop changing.
 
 A length limit is not a preference: a verdict on preference uses texts that are read whole, and the cost of the limit is reported separately.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,41 +15,77 @@ from positionbias.audit.filler import filler, known_words
 from positionbias.audit.made_ids import made_id
 from positionbias.audit.manipulate import Fits, Texts
 from positionbias.audit.systems import System, Task
+from positionbias.audit.trials import Trial
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import below, drawn_order
-from positionbias.models.protocols import PassageEncoder, TokenReader, token_reader
-from positionbias.text.sentences import parts_of
+from positionbias.models.protocols import PassageEncoder, TokenReader, cut_side, token_reader
+from positionbias.text.sentences import Parts, parts_of
 
-__all__ = ["Reads", "everything", "reads_of"]
+__all__ = ["Limit", "Reads", "everything", "longest_texts", "reads_of", "unread_part"]
 
 TRIED = 200
 LEAST_EACH = 5
 MOST_WRONG = 0.05
-PADDING = 80  # words, at most
 SAME = 1e-5  # of the scores' deviation: smaller changes are rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """A system's length limit. ``words``: the limit in words, None if it is counted in tokens or none was found; ``found`` names its source."""
+    """A system's length limit. ``words``: the limit in words, None if it is counted in tokens or none was found; ``found`` names its source.
+
+    ``from_end``: it reads the last words of a longer text, not the first.
+    """
 
     fits: Fits
     words: float | None
     found: str
+    from_end: bool = False
 
 
-def reads_of(system: System, task: Task, *, declared: int | None, listwise: bool, seed: int) -> Reads:
-    """Return the limit of a model: ``declared`` in words, else its tokenizer's, else the cliff in its scores (``cliff``), else none."""
+def unread_part(reads: Reads) -> str:
+    """Name what a system does not read of a longer text: ``what stands behind word 50``."""
+    if reads.words is None:
+        return f"what stands {'before' if reads.from_end else 'behind'} its tokenizer's limit"
+    return (
+        f"what stands before word {reads.words:,.0f} from the end"
+        if reads.from_end
+        else f"what stands behind word {reads.words:,.0f}"
+    )
+
+
+class Limit(NamedTuple):
+    """The number of words that a scorer reads, from the front or the end, and the texts on the wrong side of it."""
+
+    words: float
+    from_end: bool
+    wrong: int
+
+
+def reads_of(
+    system: System, task: Task, longest: Mapping[str, int], *, declared: int | None, listwise: bool, seed: int
+) -> Reads:
+    """Return the limit of a model: ``declared`` in words, else its tokenizer's, else the cliff in its scores (``cliff``), else none.
+
+    ``longest`` has the words of each audited query's longest text.
+    """
+    from_end = cut_side(system.model) == "left"
     if declared is not None:
-        return Reads(_by_words(declared), float(declared), "declared")
+        return Reads(_by_words(declared), float(declared), "declared", from_end)
     if (reader := token_reader(system.model)) is not None:
-        return Reads(_by_tokens(reader), None, "its tokenizer")
+        return Reads(_by_tokens(reader), None, "its tokenizer", from_end)
     if listwise or task.evidence.whole:
         why = "the scorer is listwise" if listwise else "no answer is located"
         return Reads(everything, None, f"not tried: {why}")
-    words = cliff(system, task, seed)
-    return Reads(everything, None, "no limit found") if words is None else Reads(_by_words(words), words, "its scores")
+    limit = cliff(system, task, longest, seed)
+    if limit is None:
+        return Reads(everything, None, "no limit found")
+    return Reads(_by_words(limit.words), limit.words, "its scores", limit.from_end)
+
+
+def longest_texts(trials: Iterable[Trial]) -> dict[str, int]:
+    """Return the words of each query's longest text."""
+    return {one.query_id: max(len(text.split()) for text in one.texts) for one in trials}
 
 
 def everything(query: str, texts: Sequence[str]) -> list[bool]:
@@ -73,41 +110,41 @@ def _by_tokens(reader: TokenReader) -> Fits:
     return fits
 
 
-def cliff(system: System, task: Task, seed: int) -> float | None:
-    """Find the number of words after which a scorer's scores stop changing; None if they never do.
+def cliff(system: System, task: Task, longest: Mapping[str, int], seed: int) -> Limit | None:
+    """Find the number of words, from the front or from the end, beyond which a scorer's scores do not change; None if they always do.
 
-    For up to 200 queries the evidence is placed before and after the passage's other sentences, at a drawn place between them, and after them and
-    up to 80 words of filler; so is filler of as many words as the evidence. If evidence and filler score differently in front but alike at another
-    place, that place was not read. A limit of L words is found if at least five texts with the evidence wholly after L were not read, at least five
-    with it wholly before L were (else the limit may not be in words: a scorer of first sentences has none), and at most 5 % of the texts are on the
-    wrong side: not read although wholly before L, or read although wholly after it. Of the L with the fewest such texts the smallest is taken, so
-    that no cut text counts as read whole [decision].
+    For up to 200 queries, half of them drawn and half with the longest texts, the evidence stands in front of the passage's other sentences, behind
+    them, at a drawn place between them, and apart from them by filler on either side: as much as puts it wholly beyond the ``longest`` text that
+    the audit scores of the query, and a drawn part of that. Filler of as many words as the evidence stands at the same places. If
+    evidence and filler score differently in front but alike at another place, that place was not read. A limit of L words is found if at least five
+    texts with the evidence wholly after L were not read, at least five with it wholly before L were (else the limit may not be in words: a scorer of
+    first sentences has none), and at most 5 % of the texts are on the wrong side: not read although wholly before L, or read although wholly after
+    it. Of the L with the fewest such texts the smallest is taken, so that no cut text counts as read whole [decision]. From the end it is the
+    same, with the words counted from there; of two limits the one with fewer texts on the wrong side counts.
     """
-    known = known_words(task.collection, seed)
     made: dict[str, str] = {}
-    lists, starts, ends = [], [], []
+    lists, befores, behinds, sizes = [], [], [], []
     queries = {query.query_id: query.text for query in task.queries}
-    for query_id in drawn_order(task.query_ids, seed, "cliff")[:TRIED]:
-        item = task.evidence.by_query[query_id]
-        parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
-        if isinstance(parts, str):
-            continue
+    known = known_words(task.collection, seed)
+    for query_id, parts in _tried(task, longest, seed):
         evidence = parts.sentences[parts.own]
+        avoided = " ".join([queries[query_id], *parts.sentences])
+        words = len(evidence.split())
+        blank = filler(avoided, known, seed, query_id, "blank", words=words)
+        apart = longest[query_id] - sum(len(text.split()) for text in parts.sentences) + words
+        some = 1 + below(apart, seed, "cliff", query_id, "padding")
+        padding = [filler(avoided, known, seed, query_id, "padding", words=each) for each in (some, apart)]
         others = [text for place, text in enumerate(parts.sentences) if place != parts.own]
         between = 1 + below(len(others) - 1, seed, "cliff", query_id, "between")
-        avoided = " ".join([queries[query_id], *parts.sentences])
-        blank = filler(avoided, known, seed, query_id, "blank", words=len(evidence.split()))
-        more = 1 + below(PADDING, seed, "cliff", query_id, "padding")
-        padding = filler(avoided, known, seed, query_id, "padding", words=more)
-        before = [[], others, others[:between], [*others, padding]]
-        behind = [others, [], others[between:], []]
-        around = list(zip(before, behind, strict=True))
-        versions = [" ".join([*left, one, *right]) for left, right in around for one in (evidence, blank)]
+        around = [([], others), (others[:between], others[between:]), (others, [])]
+        around += [([*others, each], []) for each in padding] + [([], [each, *others]) for each in padding]
+        versions = [" ".join([*before, piece, *behind]) for before, behind in around for piece in (evidence, blank)]
         names = [made_id(query_id, number) for number in range(len(versions))]
         made |= zip(names, versions, strict=True)
         lists.append((query_id, names))
-        starts.append([len(" ".join(left).split()) for left in before[1:]])
-        ends.append([words + len(evidence.split()) for words in starts[-1]])
+        befores.append([len(" ".join(before).split()) for before, _ in around])
+        behinds.append([len(" ".join(behind).split()) for _, behind in around])
+        sizes.append(words)
     if not lists:
         return None
     run = Run("made", ((name, ids, -np.arange(len(ids))) for name, ids in lists))
@@ -116,25 +153,41 @@ def cliff(system: System, task: Task, seed: int) -> float | None:
     rows = []
     for name, ids in lists:
         by_id = dict(zip(scored[name].passage_ids, scored[name].scores.astype(np.float64).tolist(), strict=True))
-        rows.append([by_id[one] for one in ids])
+        rows.append([by_id[text_id] for text_id in ids])
     table = np.array(rows)
-    same = SAME * float(table.std())
-    matters = np.abs(table[:, 0] - table[:, 1]) > same
-    unread = np.abs(table[:, 2::2] - table[:, 3::2]) <= same
-    first, last = np.array(starts)[matters], np.array(ends)[matters]
-    return _limit(first.ravel(), last.ravel(), unread[matters].ravel())
+    changes = np.abs(table[:, 0::2] - table[:, 1::2]) > SAME * float(table.std())  # (queries, places)
+    limits = []
+    for from_end, first, places, starts in ((False, 0, [1, 2, 3, 4], befores), (True, 2, [0, 1, 5, 6], behinds)):
+        matters = changes[:, first]
+        start = np.array(starts)[matters][:, places]
+        end = start + np.array(sizes)[matters, None]
+        found = _limit(start.ravel(), end.ravel(), ~changes[matters][:, places].ravel())
+        limits += [Limit(words, from_end, wrong) for words, wrong in found]
+    return min(limits, key=lambda limit: limit.wrong, default=None)
 
 
-def _limit(starts: np.ndarray, ends: np.ndarray, unread: np.ndarray) -> float | None:
-    """Return the limit L in words, from the evidence's starts and ends and whether it was ``unread``, ``(texts,)`` each; None without a limit."""
+def _tried(task: Task, longest: Mapping[str, int], seed: int) -> Iterator[tuple[str, Parts]]:
+    """Yield queries with their sentences: half of ``TRIED`` drawn, then those with the longest texts."""
+    drawn = drawn_order(longest, seed, "cliff")
+    order = drawn[: TRIED // 2] + sorted(drawn[TRIED // 2 :], key=lambda query_id: -longest[query_id])
+    for query_id in order[:TRIED]:
+        item = task.evidence.by_query[query_id]
+        parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
+        if not isinstance(parts, str):
+            yield query_id, parts
+
+
+def _limit(starts: np.ndarray, ends: np.ndarray, unread: np.ndarray) -> list[tuple[float, int]]:
+    """Return the limit L in words and the texts on its wrong side, from the evidence's starts and ends and whether it was ``unread``, ``(texts,)`` each;
+    nothing without a limit."""
     if not len(starts):
-        return None
+        return []
     limits = np.arange(1, int(ends.max()) + 1)[:, None]
     wrong = (unread & (ends <= limits)).sum(axis=1) + (~unread & (starts >= limits)).sum(axis=1)
     behind = (unread & (starts >= limits)).sum(axis=1)
     before = (~unread & (ends <= limits)).sum(axis=1)
     allowed = (wrong <= MOST_WRONG * len(starts)) & (behind >= LEAST_EACH) & (before >= LEAST_EACH)
     if not allowed.any():
-        return None
-    best = limits[allowed & (wrong == wrong[allowed].min()), 0]
-    return float(best.min())
+        return []
+    least = int(wrong[allowed].min())
+    return [(float(limits[allowed & (wrong == least), 0].min()), least)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from positionbias.audit.select import series_of, system_of
-from positionbias.audit.verdict import queries_beyond, shows, within
+from positionbias.audit.verdict import queries_beyond
 from positionbias.audit.verdict_words import (
     deciding_subset,
     effect_in,
@@ -19,7 +19,7 @@ from positionbias.audit.verdict_words import (
 from positionbias.core.formatting import count, percent
 from positionbias.report.tiles import Answered, Tile
 from positionbias.results.audit import DEVIATIONS, FIRST_STAGE, RANKS, READ_WHOLE, SCORE, WORTH
-from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
+from positionbias.results.payloads import Contrast, Preference, Question, Verdict
 from positionbias.results.result import Result
 
 __all__ = ["verdict_tiles"]
@@ -42,8 +42,8 @@ def verdict_tiles(results: Sequence[Result]) -> list[Tile]:
 
 def _tile(name: str, label: str, verdict: Verdict) -> Tile:
     first = leading(verdict)
-    lost = _lost(verdict)
-    shown = first if lost is None else lost
+    measure = next((effect.unit for effect in verdict.effects if effect.unit not in (WORTH, DEVIATIONS, SCORE, RANKS)), label)
+    shown = (effect_in(verdict, Contrast.ENDS, measure) or first) if verdict.loses else first
     return Tile(
         question=QUESTIONS[verdict.question],
         subject=label,
@@ -53,23 +53,13 @@ def _tile(name: str, label: str, verdict: Verdict) -> Tile:
         effect=effect_text(shown) if shown is not None and number(shown.value) is not None else "",
         basis=_basis(verdict),
         advice=_advice(name, verdict),
-        measure=next(
-            (effect.unit for effect in verdict.effects if effect.unit not in (WORTH, DEVIATIONS, SCORE, RANKS)), label
-        ),
+        measure=measure,
     )
 
 
-def _lost(verdict: Verdict) -> Effect | None:
-    """Return the effect over all texts where a system without a preference within what it reads has one that is not within the margin."""
-    if verdict.preference is not Preference.NONE or deciding_subset(verdict) != READ_WHOLE or verdict.margin is None:
-        return None
-    effect = effect_in(verdict, Contrast.ENDS, WORTH, "")
-    return None if effect is None or within(effect, verdict.margin) else effect
-
-
 def _words(verdict: Verdict) -> str:
-    if _lost(verdict) is not None:
-        return "No preference, but ends are not read"
+    if verdict.preference is Preference.UNREAD:
+        return f"Loses {verdict.loses}"
     if verdict.question is Question.LIST and verdict.preference is Preference.NONE and not verdict.effects:
         return "Scores each passage by itself"
     where = " within what it reads" if deciding_subset(verdict) == READ_WHOLE and verdict.preference is Preference.NONE else ""
@@ -77,8 +67,6 @@ def _words(verdict: Verdict) -> str:
 
 
 def _answer(verdict: Verdict) -> Answered:
-    if lost := _lost(verdict):
-        return Answered.YES if shows(lost, verdict.margin or 0.0) else Answered.UNKNOWN
     if verdict.preference in (Preference.UNKNOWN, Preference.UNREACTIVE):
         return Answered.UNKNOWN
     return Answered.NO if verdict.preference in _NONE else Answered.YES
@@ -86,7 +74,9 @@ def _answer(verdict: Verdict) -> Answered:
 
 def _basis(verdict: Verdict) -> list[str]:
     """Return the margin, the power, the queries, and what the system does not read."""
-    first, parts = _lost(verdict) or leading(verdict), []
+    first, parts = leading(verdict), []
+    if verdict.within is not None:
+        parts.append(f"within what it reads: {verdict.within}")
     if first is not None and (margin := next(iter(margins([verdict])), "")):
         beyond = {True: ", beyond it", False: ", perhaps within it", None: ""}[verdict.exceeds]
         parts.append(f"margin ±{margin}{beyond}")
@@ -101,7 +91,7 @@ def _basis(verdict: Verdict) -> list[str]:
 
 def _advice(name: str, verdict: Verdict) -> str:
     """Return the next step."""
-    if _lost(verdict) is not None:
+    if verdict.preference is Preference.UNREAD:
         return f"Let {name} read further, or give it shorter passages: it loses what stands beyond its limit."
     if verdict.preference in _NONE:
         return ""

@@ -12,19 +12,22 @@ queries a position-blind scorer that reads neighbouring words shows an effect of
 The moved sentence has two contrasts (end − front, middle − ends), rotation one; all three form one family. "No preference" needs both contrasts of
 the moved sentence within the margin and no contrast that shows a preference. Rotation may stay wide: it has only one pair of texts per query, so
 the scorer's noise is large.
+
+A verdict is about whole texts. Where a system does not read all of them to both ends, the preference within what it reads is measured on texts that
+it reads whole, and the verdict is *loses what it does not read* if the loss shows over whole texts and not within what is read [decision].
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from positionbias.audit.lists import Nature, OrderSlopes
 from positionbias.audit.manipulate import Measured
-from positionbias.audit.reads import Reads
+from positionbias.audit.reads import Reads, unread_part
 from positionbias.audit.trials import COLUMNS, MOVES
 from positionbias.core.formatting import NBSP, count, decimal, percent
 from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
@@ -208,28 +211,26 @@ def passage_verdict(
 ) -> Verdict:
     """Return the verdict on the place of the evidence in its passage; the evidence is the answer, or chosen by a ``rule``.
 
-    ``skipped`` counts queries without a trial, by reason. If the system does not read all texts whole, the verdict uses texts that fit and those of
-    ``shortened`` passages. ``among`` names the candidates of ranks and the measure.
+    ``skipped`` counts queries without a trial, by reason. If the system does not read all texts whole, texts that fit and those of ``shortened``
+    passages give the preference within what it reads. ``among`` names the candidates of ranks and the measure.
     """
     queries = len(measured.query_ids)
     drawn = queries + sum(skipped.values())
     over_all, worth = effects_of(measured, measure, read=False, shortened=shortened)
     ends = COLUMNS.index(Contrast.ENDS)
     unread = float(1 - measured.whole[:, ends].mean()) if queries else 0.0
-    own = effects_of(measured, measure, read=True, shortened=shortened)[0] if unread else over_all
-    restricted = bool(unread) and any(e.contrast == Contrast.ENDS and e.queries >= LEAST_READ * queries for e in own)
-    if unread and not restricted:  # otherwise text lost at the end would look like a preference
+    restricted = bool(queries) and not measured.whole[:, : len(MOVES)].all()  # perhaps only with filler
+    own = effects_of(measured, measure, read=True, shortened=shortened)[0] if restricted else over_all
+    if restricted and not any(e.contrast == Contrast.ENDS and e.queries >= LEAST_READ * queries for e in own):
+        # otherwise text lost at an end would look like a preference
         said = (
             f"{name}: cannot tell whether it prefers a place within what it reads: too few passages can be shortened to that."
         )
-        sentences = [
-            _unread(name, over_all, measure, reads, unread, rule),
-            said,
-            "Audit it on shorter passages, or let it read further.",
-        ]
-        return Verdict(
+        sentences = [said, "Audit it on shorter passages, or let it read further."]
+        unknown = Verdict(
             Question.PASSAGE, Preference.UNKNOWN, sentences, over_all, margin, None, queries, None, reads.words, unread, drawn
         )
+        return _over_whole(name, unknown, over_all, measure, reads, rule)
     if worth.low is not None and not worth.low > 0:
         return _unreactive(name, measured, worth, own, margin, drawn, rule)
     # a contrast with few texts that fit can show a preference, but decides nothing else
@@ -253,9 +254,7 @@ def passage_verdict(
         _meaning(found, own, measure, rule, among),
         _next(found, margin, drawn),
     ]
-    if unread:  # the most certain finding first
-        sentences = [_unread(name, over_all, measure, reads, unread, rule), sentences[0], sentences[2] or sentences[1]]
-    return Verdict(
+    verdict = Verdict(
         Question.PASSAGE,
         found.preference,
         [sentence for sentence in sentences if sentence],
@@ -264,10 +263,61 @@ def passage_verdict(
         found.exceeds,
         queries,
         found.wanted,
-        reads.words if unread else None,
+        reads.words if restricted else None,
         unread or None,
         drawn,
     )
+    return _over_whole(name, verdict, over_all, measure, reads, rule) if unread else verdict
+
+
+def _over_whole(name: str, verdict: Verdict, over_all: Sequence[Effect], measure: str, reads: Reads, rule: str) -> Verdict:
+    """Return the verdict over whole texts, from that ``within`` what a system reads."""
+    within_it, margin = verdict.preference, verdict.margin or 0.0
+    units = {effect.unit: effect for effect in over_all if effect.contrast == Contrast.ENDS}
+    whole = units.get(WORTH)
+    read = next((e for e in verdict.effects if (e.contrast, e.unit, e.subset) == (Contrast.ENDS, WORTH, READ_WHOLE)), None)
+    part, longer = unread_part(reads), f"{percent(verdict.unread or 0.0, 0)} of the queries have longer texts"
+    lost = _lost(whole, read, within_it, margin, -1 if reads.from_end else 1)
+    first, *more = verdict.sentences
+    if whole is None or lost is False:
+        cost = _cost(units, measure, reads, rule)
+        return replace(verdict, sentences=[first, f"It does not read {part}: {longer}{cost}.", *more[-1:]])
+    within_read = [effect for effect in verdict.effects if effect.subset == READ_WHOLE]
+    changed = replace(verdict, effects=[*_deciding_first(over_all, whole), *within_read], loses=part, within=within_it)
+    if lost:
+        sentences = [
+            f"{name} loses {part}{_cost(units, measure, reads, rule)}; {longer}.",
+            first,
+            f"Let {name} read further, or give it shorter passages.",
+        ]
+        return replace(changed, preference=Preference.UNREAD, sentences=sentences, exceeds=beyond(whole, margin), wanted=None)
+    wanted = wanted_queries(whole, margin, verdict.drawn)
+    more_queries = f"; about {count(wanted)} queries would do" if wanted else ""
+    said = f"{name}: cannot tell whether it matters that it does not read {part}{_cost(units, measure, reads, rule)}{more_queries}; {longer}."
+    return replace(changed, preference=Preference.UNKNOWN, sentences=[said, first], exceeds=None, wanted=wanted)
+
+
+def _lost(whole: Effect | None, read: Effect | None, within_it: Preference, margin: float, side: int) -> bool | None:
+    """Return whether a system loses what it does not read: the end for ``side`` 1, the front for −1. None: it cannot be told.
+
+    A preference within what it reads shows over whole texts too, so beside one the effect must be larger by the margin."""
+    if whole is None or whole.value is None or whole.low is None or within(whole, margin):
+        return False
+    loss = -side * whole.value
+    if within_it is Preference.NONE or read is None or read.value is None:
+        return True if loss > 0 and shows(whole, margin) else None
+    return shows(whole, margin) and loss > 0 and loss + side * read.value > margin
+
+
+def _cost(units: Mapping[str, Effect], measure: str, reads: Reads, rule: str) -> str:
+    """Return what the limit costs: the change when the evidence moves to where it is not read, over whole texts; in scores if no rank changes."""
+    effect = next((units[unit] for unit in (measure, WORTH) if unit in units and units[unit].value), None)
+    if effect is None:
+        return ""
+    change = _from_preferred(effect, Preference.END if reads.from_end else Preference.FRONT)
+    value, _, bounds = sized(change).partition(" ")
+    unit = "of the evidence's worth" if effect.unit == WORTH else effect.unit
+    return f": {value} {unit} {bounds} when {moved_words(rule)} moves to {'the front' if reads.from_end else 'the end'} of whole texts"
 
 
 def _deciding_first(effects: Sequence[Effect], deciding: Effect) -> list[Effect]:
@@ -401,18 +451,6 @@ def _from_preferred(effect: Effect, preference: Preference) -> Effect:
         return effect
     low, high = (None if bound is None else -bound for bound in (effect.high, effect.low))
     return Effect(effect.contrast, effect.unit, -effect.value, low, high, effect.detectable, effect.queries, effect.subset)
-
-
-def _unread(name: str, over_all: Sequence[Effect], measure: str, reads: Reads, unread: float, rule: str) -> str:
-    limit = f"about {reads.words:,.0f} words" if reads.words is not None else "its tokenizer's limit"
-    by_contrast = {(effect.contrast, effect.unit): effect for effect in over_all}
-    cost = by_contrast.get((Contrast.ENDS, measure))
-    said = (
-        ""
-        if cost is None
-        else f" Over all texts, moving {moved_words(rule)} from front to end changes {measure} by {sized(cost)}."
-    )
-    return f"{name} reads no further than {limit}; {percent(unread, 0)} of the queries have longer texts, whose ends are lost.{said}"
 
 
 def _next(found: Answered, margin: float, drawn: int) -> str:

@@ -37,7 +37,7 @@ def verdict_cards(results: Sequence[Result]) -> list[Card]:
 
 
 def _answer(verdict: Verdict) -> Answer:
-    words = verdict.preference
+    words = f"loses {verdict.loses}" if verdict.preference is Preference.UNREAD else verdict.preference
     return Answer(f"{words[:1].upper()}{words[1:]}", facts_of(verdict), list(verdict.sentences), _sure(verdict))
 
 

@@ -86,7 +86,7 @@ def _verdict_table(results: Sequence[Result], question: Question) -> Table:
         rows.append(
             [
                 text_cell(series[system_of(result)].full_label),
-                text_cell(PREFERS[verdict.preference]),
+                text_cell(_prefers(verdict)),
                 text_cell(_short(first.contrast) if first else ""),
                 *(_effect_cell(shown.get(unit)) for unit in units),
                 Cell(EXCEEDS[verdict.exceeds], EXCEEDS[verdict.exceeds] if verdict.exceeds is not None else None),
@@ -123,6 +123,11 @@ def _verdict_table(results: Sequence[Result], question: Question) -> Table:
     if len(contrasts) < 2:
         drop_columns(columns, rows, [2])
     return Table(NAMES[question], f"Verdicts: {question}", columns, rows, notes)
+
+
+def _prefers(verdict: Verdict) -> str:
+    within = f" (within it: {PREFERS[verdict.within]})" if verdict.within is not None else ""
+    return f"{PREFERS[verdict.preference]}{within}"
 
 
 def _short(contrast: Contrast) -> str:

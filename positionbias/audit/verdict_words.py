@@ -74,6 +74,7 @@ PREFERS = {
     Preference.LAST: "last places",
     Preference.NONE: "none",
     Preference.UNREACTIVE: "ignores evidence",
+    Preference.UNREAD: "what it reads",
     Preference.SENSITIVE: "sensitive",
     Preference.INSENSITIVE: "insensitive",
     Preference.UNKNOWN: "cannot tell",

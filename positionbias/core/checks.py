@@ -37,7 +37,7 @@ class Check:
 
     ``limit`` is the limit's name ("max-response"), ``at_most`` its value. ``measured`` is the deciding contrast of several.
     ``wanted`` is the number of queries that would decide the check, drawn as ``drawn`` are; None where no number can be given. ``reason`` says why
-    the outcome does not follow from ``measured``, and ``note`` what this limit cannot show. A check with ``decides`` false only describes.
+    the outcome does not follow from ``measured``, or that it is one of a length limit, and ``note`` what this limit cannot show. A check with ``decides`` false only describes.
     """
 
     system: str

@@ -316,6 +316,11 @@ class Run(Mapping[str, Ranking]):
         """The number of (query, passage) pairs."""
         return sum(len(ids) for ids, _ in self._index.values())
 
+    @property
+    def tied(self) -> int:
+        """The number of queries of two passages or more whose scores are all equal in float32."""
+        return sum(len(scores) > 1 and bool(scores[0] == scores[-1]) for _, scores in self._index.values())
+
     def rescored(self, name: str, scores: Mapping[str, np.ndarray]) -> Run:
         """Return this run with other scores: ``scores[query_id]`` in the order of its passages here. Ids are shared, not copied.
 

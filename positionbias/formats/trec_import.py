@@ -155,9 +155,7 @@ def _make_shard(reading: Reading, bundle: Bundle, path: Path) -> _Shard:
     return _Shard(shard.count, shard.checksum, counts)
 
 
-def _splits(
-    topics: SplitFiles, qrels: SplitFiles, renumbered: dict[str, str]
-) -> dict[str, tuple[list[Query], list[Qrel]]]:
+def _splits(topics: SplitFiles, qrels: SplitFiles, renumbered: dict[str, str]) -> dict[str, tuple[list[Query], list[Qrel]]]:
     """Return queries and judgements by split, in the order in which the splits were given; add to ``renumbered``."""
     files: dict[str, tuple[list[Path | str], list[Path | str]]] = {}
     for position, given in enumerate((topics, qrels)):

@@ -110,3 +110,5 @@ def _remarks(done: Rescored) -> Iterator[str]:
         yield f"the device's memory was too small for the batches: went on with {counts.batch_tokens:,} tokens a batch"
     if counts.empty:
         yield f"{len(counts.empty):,} queries hold no word: their passages tie"
+    if done.run.tied > len(counts.empty):
+        yield f"{done.run.tied:,} queries: all passages have the same score to seven digits (float32), so they tie"

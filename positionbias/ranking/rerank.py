@@ -62,6 +62,7 @@ class Rescored:
             passages=self.passages,
             encoded_again=self.counts.again,
             without_word=len(self.counts.empty),
+            tied=self.run.tied,
             long_passages=long if self.cached else None,
             long_pairs=None if self.cached else long,
         )
@@ -229,6 +230,7 @@ def rerank_run(
             "ending": asdict(checkpoint.ending),
             "truncated": done.counts.truncated,
             "empty_queries": len(done.counts.empty),
+            "tied_queries": done.run.tied,
             **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
         }
         write_manifest(manifest_path(target), replace(manifest, content=content))

@@ -22,8 +22,6 @@ from positionbias.ranking.scored import PassageTexts, Scored
 
 __all__ = ["score_texts"]
 
-_SAME = 1e-9  # relative to the largest score: differences below it are rounding
-
 
 def score_texts(
     model: TextScorer,
@@ -88,13 +86,9 @@ def _scores(model: TextScorer, name: str, candidates: Run, query_id: str, query:
     elif given.shape != (len(passages),):
         found = f"{len(given):,}" if given.ndim == 1 else f"an array of shape {given.shape}"
     else:
-        exact = given.astype(np.float64)
         with np.errstate(over="ignore"):  # values beyond float32 become infinite
             given = given.astype(np.float32)
-        spread = float(np.ptp(exact)) if np.isfinite(exact).all() else 0.0
-        if spread > _SAME * float(np.abs(exact).max()) and np.ptp(given) == 0:
-            wanted, found = "scores that differ in float32", f"differences of at most {spread:.3g} beside {exact[0]:.3g}"
-        elif not np.isfinite(given).all():
+        if not np.isfinite(given).all():
             place = int(np.argmin(np.isfinite(given)))
             wanted, found = "finite scores", f"{given[place]} for passage {candidates[query_id].passage_ids[place]!r}"
     if found is not None:

@@ -83,6 +83,7 @@ class ManipulationFigures(Figures, frozen=True, kw_only=True, omit_defaults=True
     permuted: float | None = field(name="change of a reversed list")
     alone: float | None = field(name="change of a passage by itself")
     length_limit: str = field(name="length limit")
+    tied: int = field(name="queries whose candidates all tie", default=0)
 
 
 class GapFigures(Figures, frozen=True, kw_only=True):

@@ -211,8 +211,9 @@ class Question(StrEnum):
 
 
 class Preference(StrEnum):
-    """The answer of a verdict. ``NONE`` is an effect within the margin, ``UNKNOWN`` too little data. ``UNREACTIVE``: the evidence is worth nothing to
-    the system, so no effect can be measured by it. ``SENSITIVE`` and ``INSENSITIVE`` are answers on the order of a text, which has no side."""
+    """The answer of a verdict. ``NONE`` is an effect within the margin, ``UNREAD`` one of the length limit, ``UNKNOWN`` too little data. ``UNREACTIVE``:
+    the evidence is worth nothing to the system, so no effect can be measured by it. ``SENSITIVE`` and ``INSENSITIVE`` are answers on the order of a
+    text, which has no side."""
 
     FRONT = "prefers the front"
     END = "prefers the end"
@@ -222,6 +223,7 @@ class Preference(StrEnum):
     LAST = "prefers the last places"
     NONE = "no preference"
     UNREACTIVE = "does not react to its evidence"
+    UNREAD = "loses what it does not read"
     SENSITIVE = "sensitive to the order of a passage's text"
     INSENSITIVE = "insensitive to the order of a passage's text"
     UNKNOWN = "cannot tell"
@@ -285,7 +287,8 @@ class Verdict:
     effects behind it, the deciding one first. ``margin`` is the smallest effect of interest, in the unit of the first effect; ``exceeds`` says
     whether the interval lies beyond it (None: no preference was found). ``queries`` of ``drawn`` could be manipulated; ``wanted`` is the
     number to draw if the answer is "cannot tell". ``reads`` is the system's limit in words if texts were longer, ``unread`` the share of queries
-    with such a text.
+    with such a text. ``loses`` names what an ``UNREAD`` system loses, as "what stands behind word 50", and ``within`` is its preference within what
+    it reads.
     """
 
     question: Question
@@ -299,6 +302,8 @@ class Verdict:
     reads: float | None = None
     unread: float | None = None
     drawn: int = 0
+    loses: str = ""
+    within: Preference | None = None
 
 
 Payload = (

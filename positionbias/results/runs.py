@@ -52,6 +52,7 @@ class RerankingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
     passages: int = field(name="distinct passages")
     encoded_again: int = field(name="passages encoded again")
     without_word: int = field(name="queries without a word")
+    tied: int = field(name="queries whose passages all tie", default=0)
     long_passages: int | None = field(name="passages up to the length limit", default=None)
     long_pairs: int | None = field(name="pairs up to the length limit", default=None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from positionbias.evaluation.buckets import Buckets
 from positionbias.evaluation.measures import per_query
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
+from positionbias.models.user_code import UserFunction
 from positionbias.planted.generator import PlantedSettings
 from positionbias.results.audit import GapFigures, ManipulationFigures
 from positionbias.results.buckets import QueryBuckets, SegmentBuckets
@@ -282,6 +283,22 @@ def test_the_truncated_share_is_that_of_answers_beyond_what_the_model_reads(coll
     gap = one(audit(task, [System.of(checkpoint)], settings), "rotation gap", "tk").payload
     assert isinstance(gap, GapFigures)
     assert gap.truncated == 0  # planted passages are shorter than the 200 words that TK reads
+
+
+def test_a_query_whose_scores_float32_cannot_tell_apart_is_a_tie_and_counted(task: Task) -> None:
+    large = task.queries[0].text
+
+    def level_once(query: str, passages: Sequence[str]) -> list[float]:
+        return [score + 1e9 * (query == large) for score in blind(query, passages)]  # float32's step at 1e9 is 64
+
+    said: list[str] = []
+    results = audit(task, [System("level", model=UserFunction(level_once))], replace(SETTINGS, draws=0), tell=said.append)
+    counted = one(results, "manipulations", "level").payload
+    assert isinstance(counted, ManipulationFigures)
+    asked = sum(query.text == large for query in task.queries)
+    assert counted.tied == asked
+    assert f"level: {asked} queries: all candidates have the same score to seven digits, so they tie" in said
+    assert verdict(results, "level").preference == Preference.NONE
 
 
 @pytest.mark.parametrize("name", ["broken", "short"])

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,8 +16,8 @@ from positionbias.audit.systems import Task
 from positionbias.audit.trials import make_trials, shortened_trials
 from positionbias.results.payloads import Contrast, Preference, Question, Verdict
 from positionbias.text.sentences import sentences
-from tests.audit.tasks import blind, random_task, system
-from tests.audit.test_reads import stopping
+from tests.audit.tasks import Scorer, blind, random_task, system
+from tests.audit.test_reads import starting, stopping
 
 
 @pytest.fixture(scope="module")
@@ -25,24 +29,28 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
 NONE_READ = np.zeros((60, 4), bool)
 
 
-def verdict_of(task: Task, words: int, declared: int | None) -> Verdict:
-    settings = AuditSettings(depth=20, draws=1, needles=60, segments=0, reads=declared)
-    found = [result.payload for result in audit(task, [system(stopping(words), "stops")], settings)]
+SETTINGS = AuditSettings(depth=20, draws=1, needles=60, segments=0)
+
+
+def verdict_of(task: Task, scorer: Scorer, declared: int | None, **more: Any) -> Verdict:
+    settings = replace(SETTINGS, reads=declared, **more)
+    found = [result.payload for result in audit(task, [system(scorer, "stops")], settings)]
     (verdict,) = (one for one in found if isinstance(one, Verdict) and one.question == Question.PASSAGE)
     return verdict
 
 
 @pytest.mark.parametrize("declared", [60, None])
 def test_a_scorer_that_stops_has_no_preference_within_what_it_reads(task: Task, declared: int | None) -> None:
-    verdict = verdict_of(task, 60, declared)
-    assert verdict.preference == Preference.NONE
+    verdict = verdict_of(task, stopping(60), declared)
+    assert (verdict.preference, verdict.within) == (Preference.UNREAD, Preference.NONE)
     # a sentence with the answer has six to eight words
     assert verdict.reads is not None
     assert (verdict.reads == 60) if declared else (52 <= verdict.reads <= 60)
     assert verdict.unread == 1
     assert verdict.sentences[0].startswith(
-        f"stops reads no further than about {verdict.reads:.0f} words; 100\u00a0% of the queries"
-    )
+        f"stops loses what stands behind word {verdict.reads:.0f}: −"
+    )  # in deviations: no rank changes
+    assert verdict.sentences[0].endswith("100\u00a0% of the queries have longer texts.")
     assert "no preference, within what it reads" in verdict.sentences[1]
     read = [one for one in verdict.effects if one.subset == "read"]
     assert {(one.value, one.low, one.high) for one in read} == {(0, 0, 0)}
@@ -52,9 +60,39 @@ def test_a_scorer_that_stops_has_no_preference_within_what_it_reads(task: Task, 
     assert (over_all.contrast, over_all.value, over_all.queries) == (Contrast.ENDS, pytest.approx(-1, abs=1e-4), 60)
 
 
+@pytest.fixture(scope="module")
+def even(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    """60 passages of 43 to 57 words, 63 to 77 with a filler."""
+    return random_task(tmp_path_factory.mktemp("even") / "random", 60, sentences=(5, 6), words=(8, 9), seed=3)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "lengths"),
+    [(stopping, (65, 71)), (starting, (57, 65))],
+    ids=["first words", "last words"],
+)
+def test_a_limit_that_only_filled_texts_pass_is_no_preference(
+    even: Task, scorer: Callable[[int], Scorer], lengths: Sequence[int]
+) -> None:
+    for words in lengths:
+        verdict = verdict_of(even, scorer(words), None, draws=0, depth=8, blind=False)
+        answer = verdict.within or verdict.preference
+        assert answer == Preference.NONE, (words, verdict.sentences)
+        assert verdict.reads is None or words - 9 <= verdict.reads <= words
+
+
+def test_a_scorer_of_the_last_words_loses_what_stands_before_them(task: Task) -> None:
+    verdict = verdict_of(task, starting(60), None)
+    assert (verdict.preference, verdict.within) == (Preference.UNREAD, Preference.NONE)
+    assert verdict.sentences[0].startswith(f"stops loses what stands before word {verdict.reads:.0f} from the end: −")
+    # all that the evidence is worth is lost in front
+    over_all = next(one for one in verdict.effects if not one.subset)
+    assert (over_all.contrast, over_all.value) == (Contrast.ENDS, pytest.approx(1, abs=1e-4))
+
+
 def test_where_the_filler_does_not_fit_there_is_no_middle(task: Task) -> None:
-    verdict = verdict_of(task, 25, 25)
-    assert verdict.preference == Preference.NONE
+    verdict = verdict_of(task, stopping(25), 25)
+    assert (verdict.preference, verdict.within) == (Preference.UNREAD, Preference.NONE)
     read = {one.contrast: one for one in verdict.effects if one.subset == "read" and one.unit == "worth"}
     assert {contrast: (one.value, one.queries) for contrast, one in read.items()} == {
         Contrast.ENDS: (0, 60),
@@ -63,7 +101,7 @@ def test_where_the_filler_does_not_fit_there_is_no_middle(task: Task) -> None:
 
 
 def test_shortened_passages_keep_the_evidence_and_leave_out_no_more_than_they_must(task: Task) -> None:
-    reads = reads_of(system(blind), task, declared=80, listwise=False, seed=1)
+    reads = reads_of(system(blind), task, {}, declared=80, listwise=False, seed=1)
     trials, _ = make_trials(task, task.query_ids, most=60, orders=2, seed=1)
     short = shortened_trials(task, trials, NONE_READ, reads.fits, orders=2, seed=1)
     assert [one.query_id for one in short] == [one.query_id for one in trials]
@@ -88,5 +126,5 @@ def test_shortened_passages_keep_the_evidence_and_leave_out_no_more_than_they_mu
 def test_what_cannot_be_cut_to_fit_has_no_shortened_trial(task: Task) -> None:
     trials, _ = make_trials(task, task.query_ids, most=60, orders=2, seed=1)
     # evidence and placebo have at least 6 + 3 words
-    reads = reads_of(system(blind), task, declared=8, listwise=False, seed=1)
+    reads = reads_of(system(blind), task, {}, declared=8, listwise=False, seed=1)
     assert shortened_trials(task, trials, NONE_READ, reads.fits, orders=2, seed=1) == []

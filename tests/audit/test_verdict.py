@@ -369,30 +369,85 @@ def test_a_limit_is_its_own_finding_and_preference_is_of_what_is_read() -> None:
     for unit, size in (("score", 2), ("ranks", 10), (NDCG, 0.1)):
         found.by_unit[unit][:120] -= size
     made = verdict(found, reads=Reads(everything, 100.0, "its scores"))
-    assert (made.preference, made.reads, made.unread) == (Preference.NONE, 100, pytest.approx(0.6))
-    assert made.sentences[0].startswith(
-        "minilm reads no further than about 100 words; 60\u00a0% of the queries have longer texts"
+    assert (made.preference, made.within) == (Preference.UNREAD, Preference.NONE)
+    assert (made.reads, made.unread, made.loses) == (100, pytest.approx(0.6), "what stands behind word 100")
+    # 0.6 of 200 queries lose 0.1 nDCG@10
+    assert made.sentences[0].startswith("minilm loses what stands behind word 100: −0.06")
+    assert made.sentences[0].endswith(
+        "when an answer moves to the end of whole texts; 60\u00a0% of the queries have longer texts."
     )
-    assert "Over all texts, moving an answer from front to end changes nDCG@10 by −0.06" in made.sentences[0]
     assert "within what it reads" in made.sentences[1]
     read, over_all = ([one for one in made.effects if one.subset == subset] for subset in ("read", ""))
     assert [one.queries for one in read] == [80] * 9
     assert [one.queries for one in over_all] == [200] * 9
     assert over_all[0].value == pytest.approx(-0.6, abs=0.05)
+    assert made.effects[0] == over_all[0]
     # read by a tokenizer: no number of words
     assert (
-        "no further than its tokenizer's limit" in verdict(found, reads=Reads(everything, None, "its tokenizer")).sentences[0]
+        "loses what stands behind its tokenizer's limit: −0.06"
+        in verdict(found, reads=Reads(everything, None, "its tokenizer")).sentences[0]
     )
+
+
+def test_a_limit_at_the_front_is_a_loss_of_what_stands_before_it() -> None:
+    # as above, but the fronts are not read: at the end the score is higher
+    whole = np.ones((200, 3), bool)
+    whole[:120] = False
+    found = measured(0.0, noise=0.1, whole=whole)
+    for unit, size in (("score", 2), ("ranks", 10), (NDCG, 0.1)):
+        found.by_unit[unit][:120] += size
+    made = verdict(found, reads=Reads(everything, 100.0, "its scores", from_end=True))
+    assert (made.preference, made.loses) == (Preference.UNREAD, "what stands before word 100 from the end")
+    assert made.sentences[0].startswith("minilm loses what stands before word 100 from the end: −0.060 nDCG@10 [")
+    assert "moves to the front of whole texts" in made.sentences[0]
+    # the same effects are no loss of a system that reads the front
+    other = verdict(found, reads=Reads(everything, 100.0, "its scores"))
+    assert (other.preference, other.within) == (Preference.UNKNOWN, Preference.NONE)
+
+
+def test_a_preference_is_not_taken_for_a_loss_and_a_loss_within_the_margin_is_none() -> None:
+    whole = np.ones((400, 3), bool)
+    whole[:8] = False
+    # 2 % of the queries have longer texts, and evidence in front is worth half a deviation everywhere
+    front = verdict(measured(-0.5, queries=400, whole=whole), reads=Reads(everything, 100.0, "its scores"))
+    assert (front.preference, front.within, front.loses) == (Preference.FRONT, None, "")
+    assert front.sentences[1].startswith(
+        "It does not read what stands behind word 100: 2\u00a0% of the queries have longer texts"
+    )
+    found = measured(0.0, noise=0.1, queries=400, whole=whole)
+    found.by_unit["score"][:8] -= 2  # 0.02 · 2 of the deviation 2: 0.02, within the margin of 0.1
+    small = verdict(found, reads=Reads(everything, 100.0, "its scores"))
+    assert (small.preference, small.within, small.reads) == (Preference.NONE, None, 100)
+    # half of the queries have longer texts: a preference and a loss beside it
+    whole[:200] = False
+    both = measured(-0.5, queries=400, whole=whole)
+    both.by_unit["score"][:200] -= 2
+    shown = verdict(both, reads=Reads(everything, 100.0, "its scores"))
+    assert (shown.preference, shown.within) == (Preference.UNREAD, Preference.FRONT)
+    assert shown.sentences[1].startswith("minilm prefers the front, within what it reads")
+
+
+def test_texts_that_only_filler_makes_too_long_count_as_not_read() -> None:
+    # the middle's filled texts are cut: their effect of a deviation is one of the limit
+    whole = np.ones((200, 3), bool)
+    whole[:120, 1] = False
+    found = measured(0.0, noise=0.1, whole=whole)
+    found.by_unit["score"][:120, 1] += 2
+    made = verdict(found, reads=Reads(everything, 100.0, "its scores"))
+    assert (made.preference, made.within, made.unread, made.reads) == (Preference.NONE, None, None, 100)
+    assert "within what it reads" in made.sentences[0]
+    assert [one.queries for one in made.effects if one.subset and one.contrast == Contrast.MIDDLE] == [80, 80, 80]
 
 
 def test_where_almost_nothing_is_read_whole_it_cannot_tell_and_says_what_the_limit_costs() -> None:
     whole = np.zeros((200, 3), bool)
     whole[:10] = True
     made = verdict(measured(-0.5, whole=whole), reads=Reads(everything, 30.0, "its scores"))
-    assert (made.preference, made.exceeds, made.reads, made.unread) == (Preference.UNKNOWN, None, 30, pytest.approx(0.95))
+    assert (made.preference, made.within) == (Preference.UNREAD, Preference.UNKNOWN)
+    assert (made.exceeds, made.reads, made.unread) == (True, 30, pytest.approx(0.95))
     assert made.effects[0].value == pytest.approx(-0.5, abs=0.05)
     assert not any(effect.subset for effect in made.effects)
-    assert "reads no further than about 30 words" in made.sentences[0]
+    assert "loses what stands behind word 30: −" in made.sentences[0]
     assert "cannot tell" in made.sentences[1]
 
 

@@ -81,20 +81,24 @@ def test_what_is_open_is_never_good_news() -> None:
     assert changed(preference=Preference.NONE, exceeds=None, unread=None, effects=[]).tone is Tone.GOOD
 
 
-def with_limit(low: float, high: float) -> Tile:
-    """The tile of a system without a preference within what it reads, whose effect over all texts has this interval."""
+def with_limit(preference: Preference, within: Preference | None) -> Tile:
+    """The tile of a system that does not read all texts whole."""
     read = Effect(Contrast.ENDS, WORTH, 0.0, -0.05, 0.05, 0.07, 300, READ_WHOLE)
-    whole = Effect(Contrast.ENDS, WORTH, (low + high) / 2, low, high, 0.1, 489)
-    return changed(preference=Preference.NONE, exceeds=None, unread=0.85, effects=[read, whole])
+    whole = Effect(Contrast.ENDS, WORTH, -0.9, -0.95, -0.84, 0.1, 489)
+    quality = Effect(Contrast.ENDS, "nDCG@10", -0.38, -0.41, -0.35, 0.02, 489)
+    effects = [read, whole, quality] if within is None else [whole, quality, read]
+    loses = "" if within is None else "what stands behind word 50"
+    return changed(preference=preference, within=within, loses=loses, exceeds=None, unread=0.85, effects=effects)
 
 
 def test_ends_that_are_not_read_are_no_good_news() -> None:
-    lost = with_limit(-4.45, -3.74)
-    assert (lost.answer, lost.tone, lost.words) == (Answered.YES, Tone.BAD, "No preference, but ends are not read")
-    assert plain(lost.effect) == "−409.5 % [−445.0, −374.0] of the evidence's worth"
+    lost = with_limit(Preference.UNREAD, Preference.NONE)
+    assert (lost.answer, lost.tone, lost.words) == (Answered.YES, Tone.BAD, "Loses what stands behind word 50")
+    assert plain(lost.effect) == "−0.380 [−0.410, −0.350] nDCG@10"
+    assert lost.basis[0] == "within what it reads: no preference"
     assert lost.advice == "Let minilm read further, or give it shorter passages: it loses what stands beyond its limit."
-    assert with_limit(-0.3, 0.02).tone is Tone.UNKNOWN
-    kept = with_limit(-0.06, 0.02)
+    assert with_limit(Preference.UNKNOWN, Preference.NONE).tone is Tone.UNKNOWN
+    kept = with_limit(Preference.NONE, None)
     assert (kept.answer, kept.tone, kept.words) == (Answered.NO, Tone.GOOD, "No preference within what it reads")
     assert "489 queries" in lost.basis
     assert "300 queries" in kept.basis
