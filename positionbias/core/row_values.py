@@ -169,7 +169,7 @@ class ValueReader:
         if words := [name for name in classes if not _is_number(name)]:
             named = ", ".join(islice(classes, _NAMED)) + (" …" if len(classes) > _NAMED else "")
             raise InputError(
-                f"{self._source}s: the labels in {self._columns['label']!r} are classes, not grades: {named}; give those that are "
+                f"{self._source.rpartition(', ')[0] or self._source}: the labels in {self._columns['label']!r} are classes, not grades: {named}; give those that are "
                 f"relevant a grade in posbias import, as in --grade {shlex.quote(f'{words[0]}=1')}"
             )
         return labels

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from positionbias.core.errors import InputError
 from positionbias.core.run import Run
 from positionbias.evaluation.judgements import Judgements
 
@@ -25,7 +26,11 @@ _Scores = dict[str, dict[str, float]]
 
 
 def by_ir_measures(measures: Sequence[ir_measures.Measure], judgements: Judgements, run: Run) -> dict[str, np.ndarray]:
-    """Return each measure's values, ``(queries,)``, by its name; 0 for a judged query without candidates."""
+    """Return each measure's values, ``(queries,)``, by its name; 0 for a judged query without candidates.
+
+    Raises:
+        InputError: ir_measures divides by zero, as in Accuracy of a ranking that holds relevant passages alone.
+    """
     import ir_measures
 
     grades: _Grades = {}
@@ -43,9 +48,13 @@ def by_ir_measures(measures: Sequence[ir_measures.Measure], judgements: Judgemen
     if any(measure.NAME == "ERR" for measure in measures):
         grades, scores, place = _numbered(grades, scores, place)
     values = {str(measure): np.zeros(len(judgements.query_ids)) for measure in measures}
-    for found in ir_measures.iter_calc(measures, grades, scores):
-        if found.query_id in place:  # Perl adds a mean over all queries
-            values[str(found.measure)][place[found.query_id]] = float(found.value)
+    try:
+        for found in ir_measures.iter_calc(measures, grades, scores):
+            if found.query_id in place:  # Perl adds a mean over all queries
+                values[str(found.measure)][place[found.query_id]] = float(found.value)
+    except ZeroDivisionError as error:
+        names = ", ".join(map(str, measures))
+        raise InputError(f"run {run.name!r}: {names} cannot be computed: ir_measures divides by zero; leave it out") from error
     return values
 
 

@@ -143,6 +143,11 @@ def test_a_measure_that_reads_scores_takes_retrieved_passages_first():
     assert values["Compat(p=0.5)"]["q"] == pytest.approx(0.8)
 
 
+def test_a_measure_that_divides_by_zero_is_one_line():
+    with pytest.raises(InputError, match="run 's': Accuracy@1 cannot be computed: ir_measures divides by zero; leave it out"):
+        per_query(Run("s", [("q", ["a", "b"], [2.0, 1.0])]), [Qrel("q", "a", 1)], ["Accuracy@1"])
+
+
 @pytest.mark.realdata
 @pytest.mark.parametrize("name", ["Compat", "Compat(p=0.8,normalize=False)", "infAP", "Rprec"])
 def test_measures_equal_those_of_ir_measures_on_other_positive_scores(posbias_data, name):

@@ -35,9 +35,9 @@ def test_the_names_of_classes_are_read_not_their_numbers(tmp_path: Path) -> None
     qnli.save_to_disk(tmp_path / "saved")
     qnli.to_parquet(tmp_path / "saved.parquet")
     datasets.Dataset.from_dict(rows, features=graded).save_to_disk(tmp_path / "graded")
-    with pytest.raises(InputError, match="saved/test, rows: the labels in 'label' are classes, .*: entailment, not_entailment"):
+    with pytest.raises(InputError, match="saved/test: the labels in 'label' are classes, .*: entailment, not_entailment"):
         bring(str(tmp_path / "saved"), tmp_path / "c")
-    with pytest.raises(InputError, match=r"saved.parquet, rows: the labels .*: entailment, not_entailment"):
+    with pytest.raises(InputError, match=r"saved.parquet: the labels .*: entailment, not_entailment"):
         import_table([("test", tmp_path / "saved.parquet")], tmp_path / "c", columns=Columns(), validation=ValidationDraw())
     given = Columns(grade=("entailment=1",))
     made = import_hub(str(tmp_path / "saved"), tmp_path / "c", config="", columns=given, validation=ValidationDraw())

@@ -313,7 +313,7 @@ CLASSES = [
 
 def test_labels_that_are_classes_are_refused_without_grades(tmp_path: Path) -> None:
     message = (
-        r"records, numbers: the labels in 'label' are classes, not grades: entailment, not_entailment, -1, neutral; "
+        r"records: the labels in 'label' are classes, not grades: entailment, not_entailment, -1, neutral; "
         r".* --grade entailment=1"
     )
     with pytest.raises(InputError, match=message):
