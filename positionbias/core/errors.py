@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import UnionType
 
@@ -13,9 +15,11 @@ __all__ = [
     "PositionBiasError",
     "SettingError",
     "StorageError",
+    "TextError",
     "bad_input",
     "check_type",
     "escaped",
+    "naming_text",
     "printable",
     "where_raised",
 ]
@@ -51,6 +55,26 @@ def escaped(character: str) -> str:
 
 class InputError(PositionBiasError):
     """A file, folder or record that cannot be used as given."""
+
+
+class TextError(InputError):
+    """A text that a model cannot use; who knows its id names it (``naming_text``)."""
+
+    def __init__(self, message: str = "", text: str = "") -> None:
+        super().__init__(message)
+        self.text = text
+
+
+@contextmanager
+def naming_text(kind: str, texts: Callable[[], Iterable[tuple[str, str]]]) -> Iterator[None]:
+    """Name the text of a ``TextError`` by its id, among (id, text) pairs; ``kind`` is "passage" or "query"."""
+    try:
+        yield
+    except TextError as error:
+        named = next((name for name, text in texts() if text == error.text), None)
+        if named is None:
+            raise
+        raise InputError(f"{kind} {named!r}: {error}") from error
 
 
 class SettingError(PositionBiasError):

@@ -50,9 +50,9 @@ def ranked(
 
 
 def ordered(
-    name: str, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray
+    name: str, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray, *, missing: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rank order, and the scores in it.
+    """Return the rank order, and the scores in it. With ``missing`` a NaN is a missing score, behind the others in the given order.
 
     Raises:
         InputError: a score that is not a finite number.
@@ -61,7 +61,7 @@ def ordered(
     try:
         with np.errstate(over="ignore"):  # overflow becomes infinite and is refused below
             values = np.asarray(scores, dtype=np.float32)
-        if not (finite := np.isfinite(values)).all():
+        if not (finite := np.isfinite(values) | (np.isnan(values) & missing)).all():
             place = int(finite.argmin())
             found = f"{values[place]} for passage {passage_ids[place]!r} of query {query_id!r}"
     except (TypeError, ValueError):

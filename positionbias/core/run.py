@@ -46,6 +46,8 @@ def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
     At float32's minimum, where no step down is left, the scores before it are raised.
     """
     out = np.array(scores, dtype=np.float32)
+    if np.isnan(out).any():
+        raise InputError("run: missing scores cannot be written; rerank --allow-missing puts these passages behind the others")
     if bool((out[1:] < out[:-1]).all()):
         return out
     with np.errstate(over="ignore"):  # below the minimum is infinity
@@ -321,8 +323,10 @@ class Run(Mapping[str, Ranking]):
         """The number of queries of two passages or more whose scores are all equal in float32."""
         return sum(len(scores) > 1 and bool(scores[0] == scores[-1]) for _, scores in self._index.values())
 
-    def rescored(self, name: str, scores: Mapping[str, np.ndarray]) -> Run:
+    def rescored(self, name: str, scores: Mapping[str, np.ndarray], *, missing: bool = False) -> Run:
         """Return this run with other scores: ``scores[query_id]`` in the order of its passages here. Ids are shared, not copied.
+
+        With ``missing`` a NaN is a missing score, behind the others in the order here. Such a run is not written.
 
         Raises:
             InputError: a score that is not finite.
@@ -330,7 +334,8 @@ class Run(Mapping[str, Ranking]):
         run = Run(name, ())
         run._vocabulary = self._vocabulary
         for query_id, (numbers, _) in self._index.items():
-            order, values = ordered(name, query_id, [self._vocabulary[i] for i in numbers], scores[query_id])
+            ids = [self._vocabulary[i] for i in numbers]
+            order, values = ordered(name, query_id, ids, scores[query_id], missing=missing)
             run._index[query_id] = (numbers[order], values)
         return run
 

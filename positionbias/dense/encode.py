@@ -154,6 +154,7 @@ def _content(
         "passages_checksum": collection.passages_checksum,
         "truncated": sum(shard.truncated for shard in shards),
         "empty_passages": sum(shard.empty for shard in shards),
+        "zero_vectors": sum(shard.zeros for shard in shards),
         **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
     }
 
@@ -170,11 +171,12 @@ def _spent(encoder: SingleVectors, shards: Sequence[_Encoded], spread: Spread | 
 
 @dataclass(frozen=True, slots=True)
 class _Encoded:
-    """A shard of vectors, with its numbers of empty passages and of those at the model's limit; and what making it took."""
+    """A shard of vectors, with its numbers of passages at the model's limit, of empty ones and of others with zeros; and what making it took."""
 
     checksum: str
     truncated: int
     empty: int
+    zeros: int
     passages: int
     spent: Spent
 
@@ -210,12 +212,13 @@ class _ShardWriter:
         encoder, precision = self.encoder(), np.dtype(self.on_disk)
         watch = Stopwatch()
         shape = (rows.last - rows.first, encoder.model.dimension)
-        empty = truncated = 0
+        empty = zeros = truncated = 0
         with open(path, "wb") as handle:
             np.lib.format.write_array_header_1_0(handle, {"descr": precision.str, "fortran_order": False, "shape": shape})
             for block in encoded_blocks(encoder, self.collection, self.collection, rows, precision, self.bar):
                 handle.write(block.vectors.tobytes())
                 empty += block.empty
+                zeros += block.zeros
                 truncated += block.truncated
         checksum = sha256_file(path)
-        return _Encoded(checksum, truncated, empty, shape[0], watch.spent())
+        return _Encoded(checksum, truncated, empty, zeros, shape[0], watch.spent())

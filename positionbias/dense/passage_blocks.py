@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from positionbias.core.ahead import ahead, one_behind
-from positionbias.core.errors import InputError
+from positionbias.core.errors import InputError, naming_text
 from positionbias.core.progress import Progress
 from positionbias.dense.single_vectors import SingleVectors, length_one
 from positionbias.models.transfer import short_turns
@@ -39,11 +39,13 @@ class Rows(NamedTuple):
 
 
 class EncodedBlock(NamedTuple):
-    """Vectors ``(n, dim)`` of passages from row ``first`` on, with the numbers of empty ones and of those at the length limit."""
+    """Vectors ``(n, dim)`` of passages from row ``first`` on, with the numbers of empty ones, of others with a vector of zeros, and of those at
+    the length limit."""
 
     first: int
     vectors: np.ndarray
     empty: int
+    zeros: int
     truncated: int
 
 
@@ -61,17 +63,32 @@ def encoded_blocks(
         InputError: a vector that is not finite, or not within the range of its type.
     """
     with short_turns() if encoder.packs else nullcontext(), closing(ahead(_read(encoder, texts, rows))) as blocks:
-        begun = ((first, found, read, encoder.begin_passages(read, bar)) for first, found, read in blocks)
+        begun = ((first, found, read, _begun(encoder, collection, first, found, read, bar)) for first, found, read in blocks)
         for first, found, read, vectors_of in one_behind(begun):
             vectors = _rounded(encoder, collection, first, vectors_of(), precision)
-            empty = sum(not text.strip() for text in found)
-            yield EncodedBlock(first, vectors, empty, sum(len(row) >= encoder.model.room for row in read))
+            empty = np.array([not text.strip() for text in found], bool)
+            zeros = int((~vectors.any(axis=1) & ~empty).sum())
+            yield EncodedBlock(first, vectors, int(empty.sum()), zeros, sum(len(row) >= encoder.model.room for row in read))
 
 
 def _read(encoder: SingleVectors, texts: RowTexts, rows: Rows) -> Iterator[tuple[int, list[str], Sequence[Any]]]:
     for first in range(rows.first, rows.last, READ_PASSAGES):
         found = texts.texts_at(np.arange(first, min(first + READ_PASSAGES, rows.last)))
         yield first, found, encoder.read_passages(found)
+
+
+def _begun(
+    encoder: SingleVectors,
+    collection: RowIds,
+    first: int,
+    texts: Sequence[str],
+    read: Sequence[Any],
+    bar: Progress | None,
+) -> Callable[[], np.ndarray]:
+    with naming_text(
+        "passage", lambda: zip(collection.passage_ids_at(np.arange(first, first + len(texts))), texts, strict=True)
+    ):
+        return encoder.begin_passages(read, bar)
 
 
 def _rounded(encoder: SingleVectors, collection: RowIds, first: int, vectors: np.ndarray, precision: np.dtype) -> np.ndarray:

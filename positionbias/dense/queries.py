@@ -8,6 +8,7 @@ from itertools import islice
 
 import numpy as np
 
+from positionbias.core.errors import naming_text
 from positionbias.core.run import Ranking
 from positionbias.dense.exact import Found
 from positionbias.dense.single_vectors import SingleVectors, length_one
@@ -31,7 +32,8 @@ class DenseQueries:
         pairs = list(queries)
         empty = frozenset(query_id for query_id, text in pairs if not text.strip())
         texts = [text for query_id, text in pairs if query_id not in empty]
-        vectors = encoder.queries(texts) if texts else np.empty((0, encoder.model.dimension), np.float32)
+        with naming_text("query", lambda: pairs):
+            vectors = encoder.queries(texts) if texts else np.empty((0, encoder.model.dimension), np.float32)
         if encoder.similarity == "cosine":
             vectors = length_one(vectors)
         return cls([query_id for query_id, _ in pairs], empty, vectors)

@@ -10,6 +10,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from positionbias.core.collection import Collection
 from positionbias.core.computed import Stopwatch
 from positionbias.core.files import sha256_file
@@ -124,7 +126,13 @@ def retrieve_dense(
         seconds = spent.seconds - counts.encoding
         products = queries * len(vectors) if how.index == "exact" else 0
         computed = computed_on(encoder.model.device, replace(spent, seconds=seconds), products=products)
-        counted = {"queries": queries, "pairs": pairs, "empty_queries": counts.empty, "short_queries": counts.short}
+        counted = {
+            "queries": queries,
+            "pairs": pairs,
+            "empty_queries": counts.empty,
+            "short_queries": counts.short,
+            "tied_queries": counts.tied,
+        }
         manifest = replace(
             manifest,
             content={
@@ -145,6 +153,7 @@ def retrieve_dense(
         candidates=pairs,
         empty_queries=counts.empty,
         short=counts.short,
+        tied=counts.tied,
         index=how.index,
         index_bytes=plan.size,
     )
@@ -153,10 +162,12 @@ def retrieve_dense(
 
 @dataclass(slots=True)
 class _Counts:
-    """The numbers of queries without a text and with too few passages; queries that found the passage with their id; the seconds of encoding."""
+    """The numbers of queries without a text, with too few passages and with one score for all; queries that found the passage with their id; the
+    seconds of encoding."""
 
     empty: int = 0
     short: int = 0
+    tied: int = 0
     own: list[str] = field(default_factory=list)
     encoding: float = 0.0
 
@@ -205,6 +216,7 @@ def _rankings(blocks: Iterator[DenseQueries], search: ByRange, vectors: Vectors,
         counts.empty += len(asked.empty)
         for ranking in asked.rankings(search.search(asked.vectors), vectors.ids_at):
             counts.short += len(ranking.passage_ids) < search.depth and ranking.query_id not in asked.empty
+            counts.tied += len(ranking.scores) > 1 and bool(np.ptp(ranking.scores) == 0)
             if ranking.query_id in ranking.passage_ids:
                 counts.own.append(ranking.query_id)
             yield ranking

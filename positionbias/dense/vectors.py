@@ -63,6 +63,7 @@ class _Content:
     shard_passages: Count
     truncated: Count = 0
     empty_passages: Count = 0
+    zero_vectors: Count = 0
 
 
 class Vectors(Shown):

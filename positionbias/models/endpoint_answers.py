@@ -11,6 +11,8 @@ from positionbias.models.endpoint_client import BadAnswer
 
 __all__ = ["by_index", "content", "finite", "listed"]
 
+_UNFINISHED = ("length", "max_tokens", "content_filter")
+
 
 def listed(answer: Any, *names: str) -> list[Any]:
     """Return the list of an answer under the first of these names that has one.
@@ -39,7 +41,7 @@ def by_index(rows: Sequence[Any], count: int, *, needed: bool = False) -> list[A
         named = list(range(len(rows)))
     for place in named:
         if type(place) is not int:
-            raise BadAnswer("rows without an index" if place is None else f"an index that is not a whole number, {place!r:.40}")
+            raise BadAnswer("rows without an index" if place is None else "an index that is not a whole number")
     places = dict(zip(named, rows, strict=True))
     if len(rows) != count or places.keys() != set(range(count)):
         raise BadAnswer(f"{len(rows):,} rows, of {len(places.keys() & set(range(count))):,} of {count:,} texts")
@@ -47,28 +49,39 @@ def by_index(rows: Sequence[Any], count: int, *, needed: bool = False) -> list[A
 
 
 def finite(values: Any, what: str) -> np.ndarray:
-    """Return the values as float32.
+    """Return a list of numbers as float32.
 
     Raises:
-        BadAnswer: one is NaN, infinite, or beyond float32.
-        OverflowError, TypeError, ValueError: one is not a number.
+        BadAnswer: it is no list, one is not a number (null, a text and a boolean are none), NaN, infinite, or beyond float32.
     """
-    with np.errstate(over="ignore"):
-        found = np.asarray(values, np.float32)
-    if not np.isfinite(found).all():
+    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
+        raise BadAnswer(f"{what} that are not numbers")
+    try:
+        with np.errstate(over="ignore"):
+            numbers = np.array(values, np.float32)
+    except OverflowError:  # a whole number beyond float64
+        numbers = np.array([np.inf], np.float32)
+    if not np.isfinite(numbers).all():
         raise BadAnswer(f"{what} with NaN or infinity")
-    return found
+    return numbers
 
 
-def content(answer: Any) -> str:
-    """Return the text of a chat's first choice, with its parts joined; "" if it is not a text.
+def content(answer: Any) -> str | None:
+    """Return the text of a chat's first choice, with its parts joined, without parts that are reasoning; None if the model did not finish it.
 
     Raises:
         BadAnswer: there is no first choice.
     """
     try:
-        found = answer["choices"][0]["message"]["content"]
-    except (KeyError, TypeError, IndexError) as error:
-        raise BadAnswer("an answer without choices[0].message.content") from error
-    parts = [part.get("text") for part in found if isinstance(part, dict)] if isinstance(found, list) else [found]
+        choice = answer["choices"][0]
+        said, reason = choice["message"].get("content"), choice.get("finish_reason")
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise BadAnswer("an answer without choices[0].message") from error
+    if isinstance(reason, str) and reason.lower() in _UNFINISHED:
+        return None
+    parts = [part.get("text") for part in said if _is_text(part)] if isinstance(said, list) else [said]
     return "".join(part for part in parts if isinstance(part, str))
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type", "text") in ("text", "output_text")

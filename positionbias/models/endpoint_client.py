@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import re
 import threading
 import time
@@ -15,19 +16,21 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from positionbias.core.duration import duration_in_words
-from positionbias.core.errors import DependencyError, InputError
+from positionbias.core.errors import DependencyError, InputError, TextError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.progress import say
 from positionbias.core.seeds import below
+from positionbias.models.masked_key import without_key
 from positionbias.models.protocols import TOKEN_CHARACTERS
 
-__all__ = ["AT_ONCE", "BadAnswer", "Client", "Endpoint", "Meter", "Refused", "endpoint_named"]
+__all__ = ["AT_ONCE", "BadAnswer", "Batches", "Client", "Endpoint", "Meter", "Refused", "endpoint_named"]
 
 AT_ONCE = 8  # requests
 TRIES, FIRST_TRIES = 7, 2  # tries of a request; before the first answer of all
 PAID_TRIES = 3  # tries of a request with unusable answers, which cost money
 WAIT, LONGEST_WAIT = 1.0, 300.0  # seconds: the first wait, which doubles, and the longest
-TIMEOUT, CONNECT_TIMEOUT = 180.0, 10.0
+TIMEOUT, CONNECT_TIMEOUT = 180.0, 10.0  # seconds of an answer as a whole, and of a connection
+ANSWER_BYTES = 16 << 20  # of an answer, unpacked, beside twice the request: some rerankers send the passages back [decision]
 PILOT = 8  # requests from which time and length are estimated
 _AGAIN = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 _NAME = re.compile(r"(openai|rerank|chat):(.+)@(https?://\S+)")
@@ -40,8 +43,37 @@ _PATHS = {
 }
 
 _MESSAGES = ("error", "message", "detail")  # fields of an error's body
+_OF_SIZE = re.compile(
+    r"\b(?:too (?:long|large|many|big)|larger|longer|length|size|exceed\w*|maximum|max|at most|limit\w*|tokens?|truncat\w*)\b",
+    re.I,
+)
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_KEYS = {  # variables of known hosts, as their makers name them; every other host has its whole name
+    "api.openai.com": "OPENAI_API_KEY",
+    "api.anthropic.com": "ANTHROPIC_API_KEY",
+    "api.cohere.ai": "COHERE_API_KEY",
+    "api.cohere.com": "COHERE_API_KEY",
+    "api.deepinfra.com": "DEEPINFRA_API_KEY",
+    "api.deepseek.com": "DEEPSEEK_API_KEY",
+    "api.fireworks.ai": "FIREWORKS_API_KEY",
+    "api.groq.com": "GROQ_API_KEY",
+    "api.jina.ai": "JINA_API_KEY",
+    "api.mistral.ai": "MISTRAL_API_KEY",
+    "api.mixedbread.com": "MXBAI_API_KEY",
+    "api.siliconflow.cn": "SILICONFLOW_API_KEY",
+    "api.together.ai": "TOGETHER_API_KEY",
+    "api.together.xyz": "TOGETHER_API_KEY",
+    "api.voyageai.com": "VOYAGE_API_KEY",
+    "api.x.ai": "XAI_API_KEY",
+    "dashscope.aliyuncs.com": "DASHSCOPE_API_KEY",
+    "dashscope-intl.aliyuncs.com": "DASHSCOPE_API_KEY",
+    "generativelanguage.googleapis.com": "GEMINI_API_KEY",
+    "integrate.api.nvidia.com": "NVIDIA_API_KEY",
+    "openrouter.ai": "OPENROUTER_API_KEY",
+}
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Endpoint(NamedTuple):
@@ -62,12 +94,31 @@ class Endpoint(NamedTuple):
         return f"{self.form}:{self.model}"
 
     @property
+    def host(self) -> str:
+        """The host in ASCII, lower case, without a dot at its end."""
+        return (urlsplit(self.url).hostname or "").encode("idna").decode().lower().rstrip(".")
+
+    @property
     def key_variable(self) -> str:
-        """The environment variable of its key, named after its host so that no key goes to another host: OPENAI_API_KEY for
-        api.openai.com, JINA_API_KEY for api.jina.ai, LOCALHOST_API_KEY for localhost; none for a numeric address."""
-        host = urlsplit(self.url).hostname or ""
-        label = host.split(".")[-2:][0]
-        return "" if re.fullmatch(r"[\d.]+|.*:.*", host) else f"{re.sub(r'[^A-Z0-9]', '_', label.upper())}_API_KEY"
+        """The environment variable of its key: that of a known host, or one that holds the whole host, so that no key goes to another host.
+
+        OPENAI_API_KEY for api.openai.com, EMBED_SHOP_CO_UK_API_KEY for embed.shop.co.uk, GPU__3_API_KEY for gpu-3; none for a numeric address.
+        """
+        host = self.host
+        if host in _KEYS or re.fullmatch(r"[\d.]+|.*:.*", host):
+            return _KEYS.get(host, "")
+        whole = re.sub(r"[^a-z0-9.]", "__", host).replace(".", "_").upper() + "_API_KEY"
+        return f"HOST_{whole}" if whole in _KEYS.values() else whole
+
+    @property
+    def loopback(self) -> bool:
+        """True if it is on this machine."""
+        return self.host in _LOOPBACK
+
+    @property
+    def takes_key(self) -> bool:
+        """True if a key may be sent: by https, or to this machine."""
+        return bool(self.key_variable) and (self.loopback or urlsplit(self.url).scheme == "https")
 
 
 def endpoint_named(name: str) -> Endpoint | None:
@@ -102,15 +153,65 @@ def endpoint_named(name: str) -> Endpoint | None:
 
 
 class BadAnswer(Exception):
-    """An unusable answer; the message says what was found."""
+    """An unusable answer; the message says what was found, ``text`` for which text if it is one."""
+
+    def __init__(self, message: str, text: str | None = None) -> None:
+        super().__init__(message)
+        self.text = text
 
 
 class Refused(InputError):
-    """A permanently refused request, with its HTTP status."""
+    """A permanently refused request, with its HTTP status and what was said; ``of_size``: the server says that it is too large."""
 
-    def __init__(self, message: str = "", status: int = 0) -> None:
+    def __init__(self, message: str = "", status: int = 0, found: str = "", *, of_size: bool = False) -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.found, self.of_size = status, found, of_size
+
+    @property
+    def may_be_size(self) -> bool:
+        """True if fewer texts may be taken: servers answer too many with 400 and 413, some with 422."""
+        return self.status in (400, 413) or (self.status == 422 and self.of_size)
+
+
+class Batches:
+    """Sends texts in requests of at most ``most``, which halves where the server refuses them; the size that it took is kept."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def send(self, texts: Sequence[T], ask: Callable[[Sequence[T]], R]) -> list[R]:
+        """Return the answers to these texts, a request each, in order.
+
+        Raises:
+            Refused: by ``ask``, of a single text, or of any number for another reason than their size.
+        """
+        answers = []
+        for at in range(0, len(texts), most := self.most):
+            part, taken = self._halved(texts[at : at + most], ask)
+            answers += part
+            if taken < most and len(part) > 1:
+                self.most = min(self.most, taken)
+        return answers
+
+    def _halved(self, texts: Sequence[T], ask: Callable[[Sequence[T]], R]) -> tuple[list[R], int]:
+        """Return the answers, and the largest size that was taken."""
+        try:
+            return [ask(texts)], len(texts)
+        except Refused as error:
+            if len(texts) == 1 or not error.may_be_size:
+                raise
+        half = -(-len(texts) // 2)
+        (first, taken), (last, also) = self._halved(texts[:half], ask), self._halved(texts[half:], ask)
+        return first + last, max(taken, also)
+
+
+class _Answer(NamedTuple):
+    """A server's answer: its status and reason, its Retry-After, and its body, unpacked."""
+
+    status: int
+    reason: str
+    retry_after: str
+    body: bytes
 
 
 class Client:
@@ -131,13 +232,15 @@ class Client:
         import httpx2
 
         self.endpoint, self.stop, self.reached = endpoint, threading.Event(), False
-        self._key = os.environ.get(endpoint.key_variable, "").strip() if endpoint.key_variable else ""
+        self._key = os.environ.get(endpoint.key_variable, "").strip() if endpoint.takes_key else ""
         if not (self._key.isascii() and self._key.isprintable()):
             raise InputError(f"{endpoint.key_variable}: wanted a key of ASCII characters; found others; correct it")
         self._errors = (httpx2.TransportError, httpx2.DecodingError)
         self._client = httpx2.Client(
-            headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
+            headers={"Accept-Encoding": "gzip", **({"Authorization": f"Bearer {self._key}"} if self._key else {})},
             timeout=httpx2.Timeout(TIMEOUT, connect=CONNECT_TIMEOUT),
+            # no proxy sees what goes to this machine
+            mounts={"all://localhost": None, "all://127.0.0.1": None, "all://[::1]": None},
         )
         weakref.finalize(self, self._client.close)
 
@@ -150,37 +253,81 @@ class Client:
         """
         text, tried, paid = json.dumps(body), 0, 0
         while True:
-            wait = 0.0
+            wait, unusable = 0.0, None
             try:
-                given = self._client.post(self.endpoint.url, content=text, headers={"Content-Type": "application/json"})
+                answer = self._post(text)
             except self._errors as error:
                 found = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            except BadAnswer as error:
+                found, paid, self.reached = str(error), paid + 1, True
             else:
                 self.reached = True
-                if given.is_success:
+                if 200 <= answer.status < 300:
                     paid += 1
                     try:
-                        return read(json.loads(given.content))
+                        return read(json.loads(answer.body))
                     except BadAnswer as error:
-                        found = f"{error}{self._said(given.content, fault=True)}"
+                        unusable = error.text
+                        found = f"{error}{self._said(answer.body, fault=True)}"
                     except (ValueError, RecursionError):
                         found = "an answer that is not whole JSON"
                 else:
-                    found = f"{given.status_code} {given.reason_phrase}{self._said(given.content)}"
-                    if given.status_code not in _AGAIN:
-                        raise Refused(self._line(wanted, found, self._advice(given.status_code)), given.status_code)
-                    wait = _retry_after(given.headers.get("Retry-After", ""))
+                    said = self._said(answer.body)
+                    found = f"{answer.status} {answer.reason}{said}"
+                    if answer.status not in _AGAIN:
+                        of_size = answer.status == 413 or bool(_OF_SIZE.search(said))
+                        line = self._line(wanted, found, self._advice(answer.status))
+                        raise Refused(line, answer.status, without_key(found, self._key), of_size=of_size)
+                    wait = _retry_after(answer.retry_after)
             tried += 1
             if wait > LONGEST_WAIT:
                 raise InputError(self._line(wanted, f"{found}, to try again in {wait:,.0f} s", "run it again then"))
             if paid >= PAID_TRIES or tried >= (TRIES if self.reached else FIRST_TRIES):
-                raise InputError(
-                    self._line(wanted, f"{found}, {tried} times", "check the server and the URL, and run it again")
-                )
+                line = self._line(wanted, f"{found}, {tried} times", "check the server and the URL, and run it again")
+                raise InputError(line) if unusable is None else TextError(line, unusable)
             # the wait grows by up to half, drawn from the request
             spread = 0.5 + below(1_000, tried, "wait of a request", text) / 2_000
             if self.stop.wait(max(wait, WAIT * 2 ** (tried - 1) * spread)):
                 raise InputError(self._line(wanted, f"{found}, and another failed meanwhile", "run it again"))
+
+    def _post(self, text: str) -> _Answer:
+        """Send a request; a thread reads its answer, which is given up when its seconds are over, however slowly it arrives.
+
+        Raises:
+            BadAnswer: an answer that takes too long, is too large, or is packed in another way than gzip.
+        """
+        answers: queue.SimpleQueue[_Answer | Exception] = queue.SimpleQueue()
+        ends = time.monotonic() + TIMEOUT
+
+        def read() -> None:
+            try:
+                answers.put(self._read(text, ends))
+            except Exception as error:  # whatever it is, it is raised where it was asked for
+                answers.put(error)
+
+        threading.Thread(target=read, name="answer", daemon=True).start()
+        try:
+            answer = answers.get(timeout=TIMEOUT + 1)  # the reader's own error comes first
+        except queue.Empty:
+            raise BadAnswer(f"an answer that was not whole after {TIMEOUT:,.0f} s") from None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _read(self, text: str, ends: float) -> _Answer:
+        most, body = ANSWER_BYTES + 2 * len(text), bytearray()
+        headers = {"Content-Type": "application/json"}
+        with self._client.stream("POST", self.endpoint.url, content=text, headers=headers) as answer:
+            packed = answer.headers.get("Content-Encoding", "identity").strip().lower()
+            if packed not in ("", "identity", "gzip", "deflate"):
+                raise BadAnswer("an answer that is packed in another way than gzip")
+            for part in answer.iter_bytes():
+                body += part
+                if len(body) > most:
+                    raise BadAnswer(f"an answer of more than {most / 1e6:,.0f} MB")
+                if time.monotonic() > ends:
+                    raise BadAnswer(f"an answer that was not whole after {TIMEOUT:,.0f} s")
+            return _Answer(answer.status_code, answer.reason_phrase, answer.headers.get("Retry-After", ""), bytes(body))
 
     def _advice(self, status: int) -> str:
         variable = self.endpoint.key_variable
@@ -188,13 +335,12 @@ class Client:
             return "check the name and the URL"
         if not variable:
             return "give a host's name for its address, so that a key can be named by it"
+        if not self.endpoint.takes_key:
+            return f"give an https URL: no key is sent over http to another machine ({variable})"
         return f"check the key in {variable}" if self._key else f"set its key in {variable}"
 
     def _line(self, wanted: str, found: str, do: str) -> str:
-        return f"{self.endpoint.name}: wanted {wanted}; found {self._without_key(found)}; {do}"
-
-    def _without_key(self, text: str) -> str:
-        return text.replace(self._key, "[key]") if self._key else text
+        return f"{self.endpoint.name}: wanted {wanted}; found {without_key(found, self._key)}; {do}"
 
     def _said(self, body: bytes, *, fault: bool = False) -> str:
         """Return the message in an error's body, without the key, then shortened; with ``fault`` only a field error."""
@@ -208,7 +354,7 @@ class Client:
             text = str(found.get("message", found)) if isinstance(found, dict) else str(found)
         except (ValueError, RecursionError):
             pass
-        text = self._without_key(" ".join(text.split()))
+        text = without_key(" ".join(text.split()), self._key)
         return f" ({text[:200]}{'…' * (len(text) > 200)})" if text else ""
 
 

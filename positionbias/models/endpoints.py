@@ -6,7 +6,6 @@ Each answer is checked, then stored on disk by the hash of its request, and not 
 from __future__ import annotations
 
 import math
-import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
@@ -15,36 +14,42 @@ import numpy as np
 import torch
 
 from positionbias.core.ahead import at_once
+from positionbias.core.errors import InputError, TextError
 from positionbias.core.json_text import JsonObject
 from positionbias.models.answer_store import AnswerStore, answer_key
+from positionbias.models.chat_order import order_in
 from positionbias.models.endpoint_answers import by_index, content, finite, listed
-from positionbias.models.endpoint_client import AT_ONCE, BadAnswer, Client, Endpoint, Meter, Refused
+from positionbias.models.endpoint_client import AT_ONCE, BadAnswer, Batches, Client, Endpoint, Meter, Refused
 from positionbias.models.text_encoder import TextEncoder
 
 __all__ = ["ChatScorer", "EmbeddingEncoder", "RerankScorer", "open_endpoint"]
 
-BATCH = 32  # texts a request: the default limit of text-embeddings-inference [decision]
+BATCH = 32  # texts a request at first: the default limit of text-embeddings-inference [decision]
 WINDOW, STRIDE = 20, 10  # passages of a prompt, and the step to the next window in front of it, as in RankGPT
-ANSWERS = 3  # tries of one prompt, until an answer names all passages
+ANSWERS = 3  # answers to one prompt, until one names all passages
 _UNFIT = (400, 413, 422)  # statuses of requests in the wrong form, or too large
 _INSTRUCTION = (
     "You order search results. You get a query and numbered passages. Put the passages in order, from the one that answers the query best "
     "to the one that answers it least. Answer with the numbers of all passages in square brackets, joined by >, and with nothing else."
 )
-_PLACE = re.compile(r"\[\s*(\d{1,4})\s*\]")
+_AGAIN = "Give the order of all {count} passages, in the form [2] > [1] > [3], and nothing else."
 
 
 class EmbeddingEncoder(TextEncoder):
     """OpenAI's ``/v1/embeddings``, compared by cosine. An empty text is not sent; its vector is zeros [decision].
 
+    Requests halve where the server refuses their size; the size that it takes is kept.
+
     Raises:
-        InputError: the server does not return vectors.
+        InputError: the server does not return vectors, or zeros for a text that is not empty.
+        TextError: it refuses a single text.
     """
 
     kind: ClassVar[str] = "embeddings"
 
     def __init__(self, client: Client, store: AnswerStore) -> None:
         self._client, self._store, self.meter = client, store, Meter(client.endpoint.short_name)
+        self._batches = Batches(BATCH)
         self._width: int | None = None
         super().__init__(client.endpoint.name, self._embed, self._embed, similarity="cosine", at_once=1 << 30)
 
@@ -55,7 +60,7 @@ class EmbeddingEncoder(TextEncoder):
 
     def begin(self, lists: Sequence[int]) -> None:
         """Announce lists of so many texts."""
-        self.meter.begin(sum(lists), sum(math.ceil(length / BATCH) for length in lists))
+        self.meter.begin(sum(lists), sum(math.ceil(length / self._batches.most) for length in lists))
 
     def _embed(self, texts: list[str]) -> np.ndarray:
         """Return the vectors of texts, ``(n, dim)``; each distinct text is asked for once."""
@@ -66,35 +71,50 @@ class EmbeddingEncoder(TextEncoder):
         self._width = self._width or next((len(vector) for vector in found.values()), None)
         missing = [key for key in wanted if key not in found]
 
-        def send(part: Sequence[bytes]) -> dict[bytes, np.ndarray]:
+        def ask(part: Sequence[bytes]) -> dict[bytes, np.ndarray]:
             own = [wanted[key] for key in part]
             body: JsonObject = {"model": self._client.endpoint.model, "input": own}
-            vectors = self._client.ask(body, lambda answer: self._read(answer, len(own)), f"vectors of {len(own):,} texts")
+            try:
+                vectors = self._client.ask(body, lambda answer: self._read(answer, own), f"vectors of {len(own):,} texts")
+            except Refused as error:
+                raise _of_text(error, own) from error
             answers = dict(zip(part, vectors, strict=True))
             self._store.put(answers)
             self.meter.sent(own)
             return answers
 
+        def send(part: Sequence[bytes]) -> list[dict[bytes, np.ndarray]]:
+            return self._batches.send(part, ask)
+
         parts = [missing[at : at + BATCH] for at in range(0, len(missing), BATCH)]
         for answers in at_once(send, parts, AT_ONCE, self._client.stop):
-            found |= answers
+            for answer in answers:
+                found |= answer
         width = self._dimension or max(map(len, found.values()), default=0)
         return np.stack([found.get(key, np.zeros(width, np.float32)) for key in keys])
 
-    def _read(self, answer: Any, count: int) -> list[np.ndarray]:
-        rows = by_index(listed(answer, "data"), count)
-        try:
-            vectors = [finite(row["embedding"], "vectors") for row in rows]
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise BadAnswer("an answer without rows of numbers") from error
+    def _read(self, answer: Any, texts: Sequence[str]) -> list[np.ndarray]:
+        rows = by_index(listed(answer, "data"), len(texts))
+        vectors = [finite(row.get("embedding"), "vectors") for row in rows]
         widths = {vector.shape for vector in vectors}
-        if len(widths) > 1 or vectors[0].ndim != 1 or not len(vectors[0]):
+        if len(widths) > 1 or not len(vectors[0]):
             raise BadAnswer(f"vectors of shapes {', '.join(map(str, sorted(widths)))}")
         if self._width not in (None, len(vectors[0])):
             kept = f" (if another model is served now, delete {self._store.path})" if self._store.path else ""
             raise BadAnswer(f"vectors of {len(vectors[0]):,} numbers after some of {self._width:,}{kept}")
+        for text, vector in zip(texts, vectors, strict=True):
+            if not vector.any():
+                raise BadAnswer("a vector of zeros", text)
         self._width = len(vectors[0])
         return vectors
+
+
+def _of_text(error: Refused, texts: Sequence[str]) -> InputError:
+    """Return the refusal of a single text as one of its own, to be named by its id."""
+    if len(texts) > 1 or not error.of_size:
+        return error
+    size = f"{len(texts[0]):,} characters"
+    return TextError(f"too long for the model ({size}); the server says {error.found}; shorten it, or leave it out", texts[0])
 
 
 class _Scorer:
@@ -140,7 +160,8 @@ class _Scorer:
                 self.meter.kept(len(passages))
                 return kept[key]
             answer = ask()
-            self._store.put({key: answer})
+            if len(answer) == len(passages):  # one that leaves passages out is asked again by the next command
+                self._store.put({key: answer})
         self._asking.pop(key, None)  # waiting threads find the answer in the store
         self.meter.sent([query, *passages])
         return answer
@@ -149,55 +170,50 @@ class _Scorer:
         """Ask in the first form that the server accepts, without those it refused before.
 
         Raises:
-            InputError: as ``Client.ask``; the first of several refusals.
+            InputError: as ``Client.ask``; of several refusals the first that is for size, else the first.
         """
-        first: Refused | None = None
+        refusals = []
         for form in range(self._form, len(bodies)):
             try:
                 answer = self._client.ask(bodies[form], read, wanted)
             except Refused as error:
-                first = first or error
+                refusals.append(error)
                 if error.status not in _UNFIT:
                     raise
             else:
                 self._form = form
                 return answer
-        assert first is not None
-        raise first
+        raise next((error for error in refusals if error.of_size), refusals[0])
 
 
 class RerankScorer(_Scorer):
     """``/rerank`` in the form of Cohere, Jina and vLLM (``documents``), or of text-embeddings-inference (``texts``, raw scores).
 
-    A list is one request; a server that refuses a long list gets it in parts of 32.
+    A list is one request; a server that refuses a long list gets halves, until it takes them.
     """
 
     kind: ClassVar[str] = "rerank"
 
     def __init__(self, client: Client, store: AnswerStore) -> None:
         super().__init__(client, store)
-        self._most: int | None = None
+        self._batches = Batches(1 << 30)
 
     def begin(self, lists: Sequence[int]) -> None:
         """Announce lists of so many passages."""
-        self.meter.begin(sum(lists), sum(math.ceil(length / (self._most or max(1, length))) for length in lists))
+        self.meter.begin(sum(lists), sum(math.ceil(length / self._batches.most) for length in lists))
 
     def score(self, query: str, passages: Sequence[str]) -> np.ndarray:
         """Return the scores ``(n,)`` in the passages' order.
 
         Raises:
             InputError: no usable answer.
+            TextError: the server refuses a single passage.
         """
-        if self._most is None:
-            try:
-                return self._once(query, passages, lambda: self._scores(query, passages))
-            except Refused as error:
-                if error.status not in _UNFIT or len(passages) <= BATCH:
-                    raise
-        parts = [passages[at : at + BATCH] for at in range(0, len(passages), BATCH)]
-        scores = [self._once(query, part, lambda part=part: self._scores(query, part)) for part in parts]  # type: ignore[misc]
-        self._most = BATCH
-        return np.concatenate(scores)
+
+        def ask(part: Sequence[str]) -> np.ndarray:
+            return self._once(query, part, lambda: self._scores(query, part))
+
+        return np.concatenate(self._batches.send(passages, ask))
 
     def _scores(self, query: str, passages: Sequence[str]) -> np.ndarray:
         texts, model = list(passages), self._client.endpoint.model
@@ -209,24 +225,23 @@ class RerankScorer(_Scorer):
         def read(answer: Any) -> np.ndarray:
             found = answer if isinstance(answer, list) else listed(answer, "results", "data")
             rows = by_index(found, len(texts), needed=True)  # results come best first
-            try:
-                scores = [float(row["relevance_score"] if "relevance_score" in row else row["score"]) for row in rows]
-            except (KeyError, TypeError, ValueError, OverflowError) as error:
-                raise BadAnswer("results without a relevance_score or score that is a number") from error
-            return finite(scores, "scores")
+            return finite([row.get("relevance_score", row.get("score")) for row in rows], "scores")
 
-        return self._ask(bodies, read, f"scores of {len(texts):,} passages")
+        try:
+            return self._ask(bodies, read, f"scores of {len(texts):,} passages")
+        except Refused as error:
+            raise _of_text(error, texts) from error
 
 
 class ChatScorer(_Scorer):
     """A chat model that orders numbered passages, in windows of 20 from the end of the list, each ten in front of the last.
 
-    A score is the number of passages ranked below. If an answer leaves passages out, the model is told which and asked again. After
-    three answers the fullest is used, and the passages it leaves out follow in the given order.
+    A score is the number of passages ranked below. If an answer leaves passages out or cannot be read, the model is told and asked again.
+    What the third answer leaves out has no score (NaN); in later windows it stands behind the others.
     """
 
     kind: ClassVar[str] = "chat"
-    _prompt: ClassVar[str] = _INSTRUCTION
+    _prompt: ClassVar[str] = _INSTRUCTION + _AGAIN
 
     def __init__(self, client: Client, store: AnswerStore) -> None:
         super().__init__(client, store)
@@ -240,52 +255,57 @@ class ChatScorer(_Scorer):
         self._prompts = self._unnamed = self._unfinished = 0
 
     def remarks(self) -> Iterator[str]:
-        """Yield a remark on the answers that left passages out."""
+        """Yield a remark on the answers that could not be read whole."""
         if self._unfinished:
             yield (
-                f"{self._client.endpoint.short_name}: {self._unfinished:,} of {self._prompts:,} answers left out {self._unnamed:,} passages, which "
-                "follow in the given order"
+                f"{self._client.endpoint.short_name}: {self._unfinished:,} of {self._prompts:,} answers could not be read or left passages out; "
+                f"{self._unnamed:,} passages have no score"
             )
 
     def score(self, query: str, passages: Sequence[str]) -> np.ndarray:
-        """Return the number of passages ranked below each, ``(n,)``.
+        """Return the number of passages ranked below each, ``(n,)``; NaN for those that an answer left out.
 
         Raises:
-            InputError: no usable answer.
+            InputError: no answer from the server.
         """
-        order = np.arange(len(passages))
+        order, missing = np.arange(len(passages)), np.zeros(len(passages), bool)
         for start in _starts(len(passages)):
             window = order[start : start + WINDOW]
             texts = [passages[place] for place in window]
-            found = self._once(query, texts, lambda texts=texts: self._permutation(query, texts))  # type: ignore[misc]
-            order[start : start + WINDOW] = window[found[:-1].astype(np.int64)]
+            named = self._once(query, texts, lambda texts=texts: self._permutation(query, texts))  # type: ignore[misc]
+            first = window[named.astype(np.int64)]
+            left_out = window[~np.isin(window, first)]
+            order[start : start + WINDOW] = np.concatenate([first, left_out])
             with self._lock:
                 self._prompts += 1
-                self._unfinished += bool(found[-1])
-                self._unnamed += int(found[-1])
+                self._unfinished += bool(len(left_out))
+                self._unnamed += int((~missing[left_out]).sum())
+            missing[left_out] = True
         scores = np.empty(len(passages), np.float32)
         scores[order] = np.arange(len(passages))[::-1]
+        scores[missing] = np.nan
         return scores
 
     def _permutation(self, query: str, texts: Sequence[str]) -> np.ndarray:
-        """Return the texts' indices, best first, followed by the number of texts that the model did not name."""
+        """Return the indices of the texts that the last answer names, best first."""
         numbered = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(texts, 1))
         asked = f"Query: {query}\n\n{numbered}\n\nQuery: {query}\nThe order of all {len(texts)} passages:"
         messages: list[JsonObject] = [{"role": "system", "content": _INSTRUCTION}, {"role": "user", "content": asked}]
-        fullest: list[int] = []
+        named: list[int] = []
         for _ in range(ANSWERS):
             body: JsonObject = {"model": self._client.endpoint.model, "messages": list(messages)}
             answer = self._ask([{**body, "temperature": 0}, body], content, f"an order of {len(texts):,} passages")
-            places = list(dict.fromkeys(int(found) - 1 for found in _PLACE.findall(answer.rpartition("</think>")[2])))
-            named = [place for place in places if 0 <= place < len(texts)]
-            fullest = max(fullest, named, key=len)
-            if len(fullest) == len(texts):
+            named = [] if answer is None else order_in(answer, len(texts))
+            if len(named) == len(texts):
                 break
             left = ", ".join(f"[{place + 1}]" for place in range(len(texts)) if place not in named)
-            again = f"This leaves out {left}. Give the order of all {len(texts)} passages, in the form [2] > [1] > [3]."
-            messages = [*messages[:2], {"role": "assistant", "content": answer}, {"role": "user", "content": again}]
-        missing = [place for place in range(len(texts)) if place not in fullest]
-        return np.array([*fullest, *missing, len(missing)], np.float32)
+            fault = (
+                f"This leaves out {left}." if named else "No order could be read in this." if answer else "There was no answer."
+            )
+            again = f"{fault} {_AGAIN.format(count=len(texts))}"
+            said: list[JsonObject] = [{"role": "assistant", "content": answer}] if answer else []
+            messages = [*messages[:2], *said, {"role": "user", "content": again}]
+        return np.array(named, np.float32)
 
 
 def _starts(length: int) -> list[int]:

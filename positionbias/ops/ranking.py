@@ -57,7 +57,8 @@ def rerank(
 
     Raises:
         SettingError: a GPU that is not there, a device whose memory does not hold one text, or several processes for an endpoint.
-        InputError: no such model, or candidates of other queries or passages than the collection's.
+        InputError: no such model, candidates of other queries or passages than the collection's, or no score from an endpoint for some, unless
+            ``allow_missing``.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Example:
@@ -108,6 +109,8 @@ def _remarks(done: Rescored) -> Iterator[str]:
         yield f"{counts.truncated / max(1, of):.1%} of the {what} fill the limit of {done.room} tokens, and may go on behind it"
     if counts.batch_tokens is not None:
         yield f"the device's memory was too small for the batches: went on with {counts.batch_tokens:,} tokens a batch"
+    if done.missing:
+        yield f"{done.missing:,} passages have no score: they stand behind the others of their query, and the manifest names them (content, missing)"
     if counts.empty:
         yield f"{len(counts.empty):,} queries hold no word: their passages tie"
     if done.run.tied > len(counts.empty):

@@ -173,6 +173,8 @@ def _by_vectors(
     say(f"{len(opened):,} vectors searched ({index}) in {done.seconds:,.1f} s: {rate:,.1f} queries/s")
     if figures.empty_queries:
         say(f"{figures.empty_queries:,} of {figures.queries:,} queries have no text: no candidates")
+    if figures.tied:
+        say(f"{figures.tied:,} of {figures.queries:,} queries score all passages alike: these stand in the order of their ids")
     if figures.short:
         depth = min(wanted.depth or DENSE_DEPTH, len(opened))
         more = {"hnsw": "a wider --hnsw-search-width", "ivf": "more --ivf-probes"}[index]
@@ -245,6 +247,8 @@ def encode(
     say(f"{rate:,.0f} passages/s{'' if known_room(checkpoint.model) is None else limit}")
     if figures.empty_passages:
         say(f"{figures.empty_passages:,} passages are empty: they have the vector of an empty text")
+    if figures.zero_vectors:
+        say(f"{figures.zero_vectors:,} passages with text have a vector of zeros: they tie for every query")
     there = pasted(place)
     hint(
         f"written to {there}; next: posbias retrieve {pasted(found.path)} --vectors {there} --model {model} --split SPLIT --out RUN"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -16,6 +17,7 @@ import torch
 from torch import Tensor
 
 from positionbias.core.ahead import ahead
+from positionbias.core.errors import naming_text
 from positionbias.core.progress import Progress
 from positionbias.core.run import Run
 from positionbias.models.packed_models import PackedVectors, packed_vectors
@@ -67,7 +69,8 @@ def score_cached(
                 done.truncated += int((full & ~known).sum())
                 done.again += int(known.sum())
                 seen[numbers] = True
-                _score_block(model, _encoding(model, packed, rows), first, rows, queries, pairs, budget, bar)
+                with naming_text("passage", partial(_named, candidates.passage_ids, numbers, rows)):
+                    _score_block(model, _encoding(model, packed, rows), first, rows, queries, pairs, budget, bar)
             for place, query_id in enumerate(queries.query_ids):
                 done.scores[query_id] = pairs.scores[pairs.starts[place] : pairs.starts[place + 1]]
     done.batch_tokens = budget.tokens if budget.shrunk else None
@@ -125,7 +128,8 @@ def _query_blocks(model: PassageEncoder, texts: Mapping[str, str], budget: Token
     while part := list(islice(waiting, READ_QUERIES)):
         rows = model.read_queries([text for _, text in part])
         done.empty.update(query_id for (query_id, _), row in zip(part, rows, strict=True) if not row)
-        vectors += _encode_queries(model, rows, budget)
+        with naming_text("query", partial(list, part)):
+            vectors += _encode_queries(model, rows, budget)
         query_ids += [query_id for query_id, _ in part]
         held += sum(vector.nbytes for vector in vectors[-len(part) :])
         if held >= QUERY_BYTES:
@@ -133,6 +137,11 @@ def _query_blocks(model: PassageEncoder, texts: Mapping[str, str], budget: Token
             query_ids, vectors, held = [], [], 0
     if query_ids:
         yield _queries(query_ids, vectors)
+
+
+def _named(passage_ids: Sequence[str], numbers: np.ndarray, rows: Sequence[Any]) -> Iterator[tuple[str, str]]:
+    """Yield the ids of passages with their texts, where their rows hold them."""
+    return ((passage_ids[number], getattr(row, "text", "")) for number, row in zip(numbers, rows, strict=True))
 
 
 def _queries(query_ids: list[str], vectors: list[Tensor]) -> _Queries:

@@ -280,6 +280,9 @@ class Reranking:
     )
     name: str | None = setting(None, "The run's tag.", absent="the checkpoint's name")
     without_own: bool = declared_setting(False, WITHOUT_OWN)
+    allow_missing: bool = setting(
+        False, "Put passages for which an endpoint gives no score behind the others, and name them.", panel=Panel.COMPUTING
+    )
     header: RunHeader = field(default_factory=RunHeader)
 
     def __post_init__(self) -> None:

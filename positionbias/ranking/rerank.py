@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import torch
 
 from positionbias.core.collection import Collection
 from positionbias.core.computed import Computed
+from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
@@ -22,11 +23,11 @@ from positionbias.core.records import Query
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.protocols import AnyRanker, encodes_alone, known_room
+from positionbias.models.protocols import AnyRanker, Served, encodes_alone, known_room
 from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_pairs, keep_scores, pairs_in
 from positionbias.ranking.config import Elsewhere, RankingConfig, Reranking, Spread
 from positionbias.ranking.score import check_passages, int8_agreement, known_queries, score_candidates
-from positionbias.ranking.scored import PassageTexts, Scored
+from positionbias.ranking.scored import PassageTexts, Scored, missing_behind, missing_scores
 from positionbias.ranking.spent import computed_on, shared_by
 from positionbias.results.result import Result
 from positionbias.results.runs import RerankingFigures
@@ -36,12 +37,13 @@ __all__ = ["Rescored", "rerank_run", "rescore", "rescore_by_blocks"]
 
 @dataclass(frozen=True, slots=True)
 class Rescored:
-    """The model's scores of all candidates as a run, and counts.
+    """The model's scores of all candidates as a run, and counts. Where an endpoint gave no score, it is NaN.
 
     ``cached``: each of the ``passages`` was encoded once, plus ``counts.again`` repetitions in all; else each pair was read alone.
     ``room``: the most tokens that the model reads; None if unknown, and then none are counted as cut.
     ``seconds``: of the scoring; None if an earlier run did a part of it. ``blocks``: those that processes could share. ``own``: queries of which
-    the candidates held the passage with their id.
+    the candidates held the passage with their id. ``missing``: passages without a score,
+    which were put behind the others.
     """
 
     run: Run
@@ -52,6 +54,7 @@ class Rescored:
     seconds: float | None
     blocks: int = 1
     own: Sequence[str] = ()
+    missing: int = 0
 
     def result(self, collection: str, split: str) -> Result:
         """Return the counts as a Result; its value is the number of distinct passages."""
@@ -65,6 +68,7 @@ class Rescored:
             tied=self.run.tied,
             long_passages=long if self.cached else None,
             long_pairs=None if self.cached else long,
+            missing=self.missing or None,
         )
         value = float(self.passages)
         return Result("re-ranking", collection, split, self.run.name, None, value, None, len(self.run), figures)
@@ -138,9 +142,17 @@ def rescore_by_blocks(
 
 
 def _rescored(model: AnyRanker, candidates: Run, counts: Scored, name: str, seconds: float | None) -> Rescored:
-    run = candidates.rescored(name, counts.scores)
+    run = candidates.rescored(name, counts.scores, missing=isinstance(model, Served))
     counts.scores = {}
     return Rescored(run, len(candidates.passage_ids), encodes_alone(model), known_room(model), counts, seconds)
+
+
+def _no_scores(name: str, missing: Mapping[str, Sequence[str]]) -> InputError:
+    first, passages = next(iter(missing.items()))
+    return InputError(
+        f"{name}: no score for {sum(map(len, missing.values())):,} passages of {len(missing):,} queries, the first passage {passages[0]!r} of query "
+        f"{first!r}: its answers leave them out or could not be read; run it again to ask again, or give --allow-missing to put them behind the others"
+    )
 
 
 def _kept(model: AnyRanker, queries: Sequence[Query], candidates: Run, name: str) -> Rescored:
@@ -168,7 +180,8 @@ def rerank_run(
     once each; the bytes are the same.
 
     Raises:
-        InputError: a candidate, at any depth, names an unknown passage or query.
+        InputError: a candidate, at any depth, names an unknown passage or query; an endpoint gives no score for one, unless
+            ``reranking.allow_missing``: then they stand behind the others, in the candidates' order, and the manifest names them.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
         StorageError: the file system refused; finished blocks are kept.
     """
@@ -215,8 +228,13 @@ def rerank_run(
                 name=name,
                 config=config,
                 description=name,
-                folder=folder / "scores",
+                # an endpoint keeps its answers itself, and is asked again for what is missing
+                folder=None if isinstance(checkpoint.model, Served) else folder / "scores",
             )
+        if missing := missing_scores(done.run):
+            if not reranking.allow_missing:
+                raise _no_scores(name, missing)
+            done = replace(done, run=missing_behind(done.run), missing=sum(map(len, missing.values())))
         seconds: JsonObject = {} if done.seconds is None else {"seconds": round(done.seconds, 3)}
         told = provenance(
             threads=torch.get_num_threads(), device=str(device), **seconds, **_spent(checkpoint.model, done, spread).facts()
@@ -231,6 +249,7 @@ def rerank_run(
             "truncated": done.counts.truncated,
             "empty_queries": len(done.counts.empty),
             "tied_queries": done.run.tied,
+            **({"missing": missing} if missing else {}),
             **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
         }
         write_manifest(manifest_path(target), replace(manifest, content=content))

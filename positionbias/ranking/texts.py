@@ -12,7 +12,7 @@ import numpy as np
 
 from positionbias.core.ahead import ahead, at_once
 from positionbias.core.arrays import as_array
-from positionbias.core.errors import InputError, PositionBiasError, where_raised
+from positionbias.core.errors import InputError, PositionBiasError, naming_text, where_raised
 from positionbias.core.progress import Progress, say
 from positionbias.core.run import Run
 from positionbias.models.protocols import ServedScorer, TextScorer
@@ -68,11 +68,12 @@ def _queries(collection: PassageTexts, candidates: Run) -> Iterator[tuple[str, l
 
 
 def _scores(model: TextScorer, name: str, candidates: Run, query_id: str, query: str, passages: Sequence[str]) -> np.ndarray:
-    """Return checked scores ``(len(passages),)`` float32."""
+    """Return checked scores ``(len(passages),)`` float32; NaN where a served model gave none."""
     if not passages:
         return np.empty(0, np.float32)
     try:
-        given = as_array(model.score(query, passages))
+        with naming_text("passage", lambda: zip(candidates[query_id].passage_ids, passages, strict=True)):
+            given = as_array(model.score(query, passages))
     except InputError as error:
         raise InputError(f"{name}, query {query_id!r}: {error}") from error
     except PositionBiasError:
@@ -81,6 +82,7 @@ def _scores(model: TextScorer, name: str, candidates: Run, query_id: str, query:
         wanted = f"scores of the {len(passages):,} passages of query {query_id!r}"
         raise InputError(f"{name}: wanted {wanted}; found that it raised {where_raised(error)}; fix it") from error
     wanted, found = f"{len(passages):,} scores", None
+    missing = np.isnan(given) if isinstance(model, ServedScorer) else np.zeros(len(passages), bool)
     if given.dtype.kind not in "fiub":
         wanted, found = "numbers", f"{given.dtype} values" if given.dtype.kind != "O" else "values that are not numbers"
     elif given.shape != (len(passages),):
@@ -88,8 +90,8 @@ def _scores(model: TextScorer, name: str, candidates: Run, query_id: str, query:
     else:
         with np.errstate(over="ignore"):  # values beyond float32 become infinite
             given = given.astype(np.float32)
-        if not np.isfinite(given).all():
-            place = int(np.argmin(np.isfinite(given)))
+        if not (usable := np.isfinite(given) | missing).all():
+            place = int(np.argmin(usable))
             wanted, found = "finite scores", f"{given[place]} for passage {candidates[query_id].passage_ids[place]!r}"
     if found is not None:
         raise InputError(f"{name}: wanted {wanted} for query {query_id!r}; found {found}; fix what scores")

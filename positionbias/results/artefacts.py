@@ -35,7 +35,7 @@ class ExportCounts(Rows[int], frozen=True):
 
 
 class VectorFigures(Figures, frozen=True, kw_only=True):
-    """The vectors of a collection's passages. ``truncated`` passages reach the model's limit."""
+    """The vectors of a collection's passages. ``truncated`` passages reach the model's limit; ``zero_vectors``: of passages with text."""
 
     MEASURES = (VECTORS,)
 
@@ -45,6 +45,7 @@ class VectorFigures(Figures, frozen=True, kw_only=True):
     precision: str
     truncated: int
     empty_passages: int
+    zero_vectors: int = 0
 
 
 class WordVectorFigures(Figures, frozen=True, kw_only=True):

@@ -30,7 +30,7 @@ class BM25Figures(Figures, frozen=True, kw_only=True):
 
 
 class DenseFigures(Figures, frozen=True, kw_only=True):
-    """Retrieval by vectors. ``short`` counts queries with fewer candidates than asked for and available."""
+    """Retrieval by vectors. ``short`` counts queries with fewer candidates than asked for and available, ``tied`` those that score all alike."""
 
     MEASURES = (CANDIDATES,)
 
@@ -40,10 +40,12 @@ class DenseFigures(Figures, frozen=True, kw_only=True):
     short: int = field(name="queries with fewer candidates than asked for")
     index: str
     index_bytes: int = field(name="index bytes")
+    tied: int = field(name="queries that score all passages alike", default=0)
 
 
 class RerankingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """The texts read by a re-ranking. ``long_passages`` or ``long_pairs`` reach the model's limit; None: not counted."""
+    """The texts read by a re-ranking. ``long_passages`` or ``long_pairs`` reach the model's limit; None: not counted.
+    ``missing`` are those of which an endpoint gives no score; None: none."""
 
     MEASURES = ("re-ranking",)
 
@@ -55,6 +57,7 @@ class RerankingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
     tied: int = field(name="queries whose passages all tie", default=0)
     long_passages: int | None = field(name="passages up to the length limit", default=None)
     long_pairs: int | None = field(name="pairs up to the length limit", default=None)
+    missing: int | None = field(name="passages without a score", default=None)
 
 
 class Missing(msgspec.Struct, forbid_unknown_fields=True):

@@ -53,7 +53,8 @@ class Served:
         self.texts: Counter[Any] = Counter()
         self.keys: list[str] = []
         self.bodies: list[dict[str, Any]] = []
-        self.most_documents = 1_000
+        self.most_documents = self.most_texts = 1_000
+        self.most_characters = 1_000_000
         self.texts_only = False  # as text-embeddings-inference
         self.no_temperature = False
         self.stops_after: int | None = None  # requests
@@ -114,11 +115,17 @@ class Served:
 
     def embeddings(self, body: dict[str, Any], fault: str) -> tuple[int, Any]:
         texts = body["input"]
+        if len(texts) > self.most_texts:
+            return 400, {"error": {"message": f"batch size is invalid, it should not be larger than {self.most_texts}"}}
+        if max(map(len, texts)) > self.most_characters:
+            return 400, {"error": {"message": "the input length exceeds the context length"}}
         vectors = embed(texts).tolist()
         if fault == "narrow":
             vectors = [vector[:7] for vector in vectors]
         if fault == "nan":
             vectors[-1][3] = float("nan")
+        if fault == "zeros":
+            vectors[1] = [0.0] * 64
         rows = [{"object": "embedding", "index": place, "embedding": vector} for place, vector in enumerate(vectors)]
         if fault == "fewer":
             rows = rows[1:]

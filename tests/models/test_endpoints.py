@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,9 +21,10 @@ import pytest
 
 import positionbias
 from positionbias.core.collection import Collection
-from positionbias.core.errors import DependencyError, InputError, SettingError, StorageError
+from positionbias.core.errors import DependencyError, InputError, SettingError, StorageError, TextError
 from positionbias.core.files import home
-from positionbias.core.run import read_run
+from positionbias.core.manifest import read_manifest
+from positionbias.core.run import Run, read_run
 from positionbias.dense.vectors import Vectors
 from positionbias.models import endpoint_client
 from positionbias.models.answer_store import FOLDER, AnswerStore
@@ -28,10 +33,10 @@ from positionbias.models.endpoint_answers import by_index, content, finite
 from positionbias.models.endpoint_client import BadAnswer, endpoint_named
 from positionbias.models.endpoints import EmbeddingEncoder
 from positionbias.planted.generator import PlantedSettings
-from positionbias.ranking.config import Computing, Reranking
-from positionbias.settings import Audited, AuditSettings, ByVectors, Retrieval
+from positionbias.ranking.config import Computing, Reranking, TaughtPassages
+from positionbias.settings import Audited, AuditSettings, ByVectors, Retrieval, Teacher
 from tests.models.served import Answer, Served, embed, overlap, serving
-from tests.tiny import planted
+from tests.tiny import collection_of, planted
 
 TEXTS = [f"the lamp number {number} of the hall" for number in range(100)]
 
@@ -61,7 +66,18 @@ def embeddings(server: Served, *, store: bool = True) -> EmbeddingEncoder:
         ("openai:m@http://localhost:80/x/embeddings", "http://localhost:80/x/embeddings", "LOCALHOST_API_KEY"),
         ("rerank:m@https://api.cohere.com/v2", "https://api.cohere.com/v2/rerank", "COHERE_API_KEY"),
         ("rerank:m@https://api.jina.ai/v1/rerank", "https://api.jina.ai/v1/rerank", "JINA_API_KEY"),
-        ("rerank:m@http://gpu-3:8080", "http://gpu-3:8080/rerank", "GPU_3_API_KEY"),
+        ("rerank:m@http://gpu-3:8080", "http://gpu-3:8080/rerank", "GPU__3_API_KEY"),
+        ("openai:m@http://embed.shop.co.uk", "http://embed.shop.co.uk/v1/embeddings", "EMBED_SHOP_CO_UK_API_KEY"),
+        ("openai:m@https://embed-shop.co.uk", "https://embed-shop.co.uk/v1/embeddings", "EMBED__SHOP_CO_UK_API_KEY"),
+        ("chat:m@https://a1b2.ngrok.app/v1", "https://a1b2.ngrok.app/v1/chat/completions", "A1B2_NGROK_APP_API_KEY"),
+        ("chat:m@https://API.OpenAI.com./v1", "https://API.OpenAI.com./v1/chat/completions", "OPENAI_API_KEY"),
+        (
+            "chat:m@https://api.openai.com.evil.org",
+            "https://api.openai.com.evil.org/v1/chat/completions",
+            "API_OPENAI_COM_EVIL_ORG_API_KEY",
+        ),
+        ("chat:m@http://openai/v1", "http://openai/v1/chat/completions", "HOST_OPENAI_API_KEY"),
+        ("chat:m@https://bücher.de/v1", "https://bücher.de/v1/chat/completions", "XN____BCHER__KVA_DE_API_KEY"),
         ("chat:m@http://10.0.0.3:8000", "http://10.0.0.3:8000/v1/chat/completions", ""),
         ("chat:m@http://[::1]:8000/v1", "http://[::1]:8000/v1/chat/completions", ""),
     ],
@@ -149,8 +165,8 @@ def test_another_servers_answers_are_read_or_refused() -> None:
     assert by_index(bare, 3) == bare  # embeddings stand in order
     refused = {
         "rows without an index": (bare, True),  # a reranker's rows come best first
-        "not a whole number, '2'": ([{**row, "index": str(row["index"])} for row in rows[::-1]], False),
-        "not a whole number, 0.0": ([{**row, "index": float(row["index"])} for row in rows], False),
+        "not a whole number$": ([{**row, "index": str(row["index"])} for row in rows[::-1]], False),
+        "an index that is not a whole": ([{**row, "index": float(row["index"])} for row in rows], False),
         "3 rows, of 2 of 3 texts": ([{**row, "index": row["index"] + 1} for row in rows], False),
         "3 rows, of 1 of 3 texts": ([rows[0]] * 3, False),
     }
@@ -159,8 +175,23 @@ def test_another_servers_answers_are_read_or_refused() -> None:
             by_index(given, 3, needed=needed)
     with pytest.raises(BadAnswer, match="scores with NaN or infinity"):
         finite([1e300], "scores")  # beyond float32
-    parts = [{"type": "text", "text": "[2] > "}, {"type": "text", "text": "[1]"}, {"type": "image"}]
+    for value in (None, "0.5", True, [0.5], {}):
+        with pytest.raises(BadAnswer, match="scores that are not numbers"):
+            finite([0.5, value], "scores")
+    for values in (None, "0.5", 0.5, {"a": 0.5}):
+        with pytest.raises(BadAnswer, match="vectors that are not numbers"):
+            finite(values, "vectors")
+    parts: list[Any] = [
+        {"type": "thinking", "text": "[1] > [2]"},
+        {"type": "text", "text": "[2] > "},
+        {"text": "[1]"},
+        {"type": "image"},
+    ]
     assert content({"choices": [{"message": {"content": parts}}]}) == "[2] > [1]"
+    message = {"content": None, "reasoning_content": "[2] > [1]"}
+    assert content({"choices": [{"message": message, "finish_reason": "stop"}]}) == ""
+    for reason in ("length", "content_filter", "MAX_TOKENS"):
+        assert content({"choices": [{"message": {"content": "[2] > [1]"}, "finish_reason": reason}]}) is None
 
 
 @pytest.mark.parametrize(
@@ -168,7 +199,11 @@ def test_another_servers_answers_are_read_or_refused() -> None:
     [
         ((200, {"Content-Encoding": "gzip"}, b"no gzip"), "found DecodingError: .*, 2 times; check the server"),
         ((200, {}, b'{"error": {"message": "out of\\nmemory"}}'), r"without a list results or data \(out of memory\), 3 times"),
-        ((200, {}, b'{"results": [{"index": 0, "score": 1' + b"0" * 400 + b"}]}"), "score that is a number, 3 times"),
+        ((200, {}, b'{"results": [{"index": 0, "score": 1' + b"0" * 400 + b"}]}"), "scores with NaN or infinity, 3 times"),
+        ((200, {}, b'{"results": [{"index": 0, "relevance_score": "0.5"}]}'), "scores that are not numbers, 3 times"),
+        ((200, {"Content-Encoding": "gzip, gzip"}, b""), "packed in another way than gzip, 3 times"),
+        ((200, {"Content-Encoding": "gzip"}, gzip.compress(b" " * (17 << 20))), "an answer of more than 17 MB, 3 times"),
+        ((400, {"Content-Encoding": "gzip"}, gzip.compress(b" " * (17 << 20))), "an answer of more than 17 MB, 3 times"),
     ],
 )
 def test_damaged_answers_of_a_reranker(server: Served, answer: Answer, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,6 +231,31 @@ def test_a_slow_server_is_asked_again(server: Served, monkeypatch: pytest.Monkey
         encode(model, TEXTS[3:5])
 
 
+@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"])
+def test_an_answer_that_drips_is_ended(monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
+    monkeypatch.setattr(endpoint_client, "TIMEOUT", 0.5)
+    monkeypatch.setattr(endpoint_client, "WAIT", 0.001)
+
+    def drip(connection: socket.socket) -> None:
+        with contextlib.suppress(OSError), connection:
+            connection.sendall(head or b"HTTP/1.1 200 OK\r\nX: ")
+            for _ in range(600):
+                time.sleep(0.05)
+                connection.sendall(b" ")
+
+    with socket.create_server(("localhost", 0)) as server:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=drip, args=(server.accept()[0],), daemon=True).start()
+
+        threading.Thread(target=serve, daemon=True).start()
+        model: Any = load_checkpoint(f"rerank:m@http://localhost:{server.getsockname()[1]}", store=False).model
+        with pytest.raises(InputError, match=r"found an answer that was not whole after 0 s, 3 times"):
+            model.score("lamp", TEXTS[:2])
+
+
 def test_no_server(server: Served) -> None:
     with pytest.raises(
         InputError, match="wanted vectors of 2 texts; found ConnectError.*, 2 times; check the server and the URL"
@@ -214,6 +274,21 @@ def test_the_key_goes_in_a_header_and_into_no_message(server: Served, monkeypatc
     monkeypatch.delenv("LOCALHOST_API_KEY")
     with pytest.raises(InputError, match="set its key in LOCALHOST_API_KEY"):
         load_checkpoint(f"chat:m@{server.url}").model.score("lamp", TEXTS[:2])  # type: ignore[union-attr]
+
+
+def test_no_key_goes_over_http_to_another_machine(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBED_SHOP_CO_UK_API_KEY", "sk-123456")
+    for scheme, sent in (("http", False), ("https", True)):
+        endpoint = endpoint_named(f"openai:m@{scheme}://embed.shop.co.uk")
+        assert endpoint is not None
+        assert ("Authorization" in endpoint_client.Client(endpoint)._client.headers) is sent
+    endpoint = endpoint_named("openai:m@http://embed.shop.co.uk")
+    assert endpoint is not None
+    advice = endpoint_client.Client(endpoint)._advice(401)
+    assert advice == "give an https URL: no key is sent over http to another machine (EMBED_SHOP_CO_UK_API_KEY)"
+    monkeypatch.setenv("HTTP_PROXY", "http://localhost:9")  # a proxy would see a key that goes to this machine
+    monkeypatch.setenv("LOCALHOST_API_KEY", "sk-123456")
+    assert set(embeddings(server)._client._client.headers) >= {"authorization"}
 
 
 def test_eight_requests_at_once(server: Served) -> None:
@@ -308,10 +383,41 @@ def test_a_server_of_short_lists_gets_parts(server: Served, texts_only: bool) ->
     for query in ("lamp 7 of", "lamp 8 of"):
         np.testing.assert_allclose(model.score(query, TEXTS), overlap(query, TEXTS), rtol=1e-6)
     assert set(server.texts.values()) == {1}
-    assert server.requests == 2 + 4 + 4 + texts_only  # the form is known when a part is answered
-    server.most_documents = 1
-    with pytest.raises(InputError, match="found 413"):
+    # 100 and 50 are refused in both forms, of 50 again in one or both; then the form is known, and 25 for the rest
+    assert [len(body.get("documents", body.get("texts"))) for body in server.bodies[-4:]] == [25] * 4
+    server.most_documents = 0
+    with pytest.raises(InputError, match="passage|too long for the model"):
         model.score("lamp 9 of", TEXTS)
+
+
+def test_a_server_of_few_texts_gets_parts(server: Served) -> None:
+    server.most_texts = 10
+    model = embeddings(server)
+    np.testing.assert_allclose(encode(model, TEXTS), embed(TEXTS), rtol=1e-6)
+    assert max(server.texts.values()) == 1
+    sizes = [len(body["input"]) for body in server.bodies]
+    assert sizes.count(32) <= 8  # of as many threads; 32 and 16 are refused, 8 is kept
+    before = server.requests
+    encode(model, [f"{text} again" for text in TEXTS])
+    assert server.requests == before + 13  # nothing is refused: 100 texts by 8
+
+
+def test_a_text_that_is_too_long_is_named(server: Served, tmp_path: Path) -> None:
+    server.most_characters = 200
+    collection_of(tmp_path / "long", ["a lamp", "word " * 60, "a gate"])
+    with pytest.raises(
+        InputError, match=r"^passage 'p1': too long for the model \(300 characters\); the server says 400 Bad Request"
+    ):
+        positionbias.encode(tmp_path / "long", model=f"openai:hash@{server.url}", out=tmp_path / "vectors")
+    assert embeddings(server)._batches.most == 32  # one long text makes no other request smaller
+
+
+def test_zeros_are_no_vector(server: Served) -> None:
+    model = embeddings(server)
+    server.always = "zeros"
+    with pytest.raises(TextError, match="found a vector of zeros, 3 times; check the server") as caught:
+        encode(model, TEXTS[:3])
+    assert caught.value.text == TEXTS[1]
 
 
 def test_chat_orders_by_windows(server: Served) -> None:
@@ -332,14 +438,54 @@ def test_chat_orders_by_windows(server: Served) -> None:
 
 def test_chat_answers_that_leave_passages_out(server: Served) -> None:
     model: Any = load_checkpoint(f"chat:judge@{server.url}").model
-    server.replies = ["I would say [3] > [9] > [3]", "[2] > [1]", "[1]"]
+    server.replies = ["I would say passage 3.", "[4] > [2] > [1]", "[2] > [1]"]
     model.begin([4])
-    assert model.score("lamp", TEXTS[:4]).tolist() == [2, 3, 1, 0]  # the fullest: [2] > [1], then the others as given
-    assert "This leaves out [1], [2], [4]." in server.bodies[1]["messages"][-1]["content"]
-    assert list(model.remarks()) == ["chat:judge: 1 of 1 answers left out 2 passages, which follow in the given order"]
+    nan = float("nan")
+    # the last answer, not the fullest: no earlier draft completes it
+    np.testing.assert_equal(model.score("lamp", TEXTS[:4]), [2, 3, nan, nan])
+    assert "No order could be read" in server.bodies[1]["messages"][-1]["content"]
+    assert "This leaves out [3]." in server.bodies[2]["messages"][-1]["content"]
+    assert list(model.remarks()) == [
+        "chat:judge: 1 of 1 answers could not be read or left passages out; 2 passages have no score"
+    ]
     server.replies = ["no order", "<think>is it [1]?</think> [4] > [3] > [2] > [1]"]
     assert model.score("gate", TEXTS[:4]).tolist() == [0, 1, 2, 3]
     assert server.requests == 5
+    model.score("lamp", TEXTS[:4])  # what was missing is asked again, the rest is kept
+    model.score("gate", TEXTS[:4])
+    assert server.requests == 6
+
+
+def test_chat_windows_with_an_answer_that_is_missing(server: Served) -> None:
+    model: Any = load_checkpoint(f"chat:judge@{server.url}").model
+    server.replies = ["I cannot help with that."] * 3
+    query, texts = "lamp 7 of", TEXTS[:25]
+    scores = model.score(query, texts)  # the window 5 … 24 is not read, the window 0 … 19 is
+    assert np.isnan(scores[5:]).all()
+    best = np.argsort(-np.array(overlap(query, texts[:5])))
+    assert np.argsort(-scores[:5]).tolist() == best.tolist()
+
+
+def test_rerank_of_answers_that_leave_passages_out(server: Served, collection: Collection, tmp_path: Path) -> None:
+    query = collection.queries("test")[0]
+    ids = [passage.passage_id for passage, _ in zip(collection.passages(), range(4), strict=False)]
+    Run("first", [(query.query_id, ids, [4, 3, 2, 1])]).save(tmp_path / "first.run")
+    name, given = f"chat:judge@{server.url}", {"candidates": tmp_path / "first.run", "out": tmp_path / "chat.run"}
+    server.replies = ["[4] > [2]"] * 3
+    with pytest.raises(
+        InputError, match=rf"^chat:judge: no score for 2 passages of 1 queries, the first passage '{ids[0]}' of query"
+    ):
+        positionbias.rerank(collection.path, model=name, **given)
+    assert not (tmp_path / "chat.run").exists()
+    server.replies = ["[4] > [2]"] * 3
+    made = positionbias.rerank(collection.path, model=name, reranking=Reranking(allow_missing=True), **given)
+    assert read_run(tmp_path / "chat.run")[query.query_id].passage_ids == [ids[3], ids[1], ids[0], ids[2]]
+    assert made.results[0].payload.missing == 2
+    assert read_manifest(tmp_path / "chat.run").content["missing"] == {query.query_id: [ids[0], ids[2]]}
+    server.replies = ["nothing"] * 3
+    taught = TaughtPassages(split="test", candidates=tmp_path / "first.run")
+    with pytest.raises(InputError, match="wanted finite scores; found nan for passage"):
+        positionbias.teach(collection.path, teacher=Teacher(model=name), passages=taught, out=tmp_path / "taught")
 
 
 def test_chat_without_temperature(server: Served) -> None:
