@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -15,14 +15,15 @@ from positionbias.audit.evidence_rule import Rule, chosen_evidence, noted
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.longer import LongerTexts
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, mean_unit, measure
+from positionbias.audit.missing import Missing, agreed, completed, missing_in
 from positionbias.audit.needles import Needles, make_needles, needle_curve
 from positionbias.audit.query_effects import effects_of_model, in_units
 from positionbias.audit.reads import Reads, everything, longest_texts, reads_of
 from positionbias.audit.rotations import Rotated, rotate_and_rank, rotation_results
-from positionbias.audit.sensitivity import sensitivity_verdict, text_trials
+from positionbias.audit.sensitivity import sensitivity_verdict, sizes, text_trials
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task, distinct_names
-from positionbias.audit.trials import COLUMNS, Trial, make_trials, shortened_trials
+from positionbias.audit.trials import COLUMNS, MOVES, Trial, make_trials, shortened_trials
 from positionbias.audit.two_runs import run_alone_verdict, two_run_verdict
 from positionbias.audit.verdict import list_verdict, passage_verdict
 from positionbias.core.collection import Collection
@@ -186,6 +187,7 @@ class _Audit:
     verdicts: list[Result] = field(default_factory=list)
     found: list[Result] = field(default_factory=list)
     values: dict[str, np.ndarray] = field(default_factory=dict)
+    best: dict[str, np.ndarray] = field(default_factory=dict)  # where scores are missing, else the same
     moved: dict[str, dict[str, float]] = field(default_factory=dict)  # effects by contrast and query
     tied: int = 0  # queries whose candidates all score alike
 
@@ -193,13 +195,15 @@ class _Audit:
         """Fill ``verdicts``, ``found`` and ``values``."""
         settings = self.settings
         piloted = self._pilot() if self.system.model is not None and settings.needles else None
-        ranked = self.system.ranked(self.task)
+        given = self.system.ranked(self.task)
+        ranked, best = (completed(given, self.task.qrels, best=best) for best in (False, True))
         self.tied = ranked.tied if self.system.model is not None else 0
         if self.tied:
             self.tell(
                 f"{self.system.name}: {self.tied:,} queries: all candidates have the same score to seven digits, so they tie"
             )
         self.values = values = self.task.values(ranked, settings.measures)
+        self.best = values if ranked is given else self.task.values(best, settings.measures)
         if not self.task.evidence.whole:
             self.found = position_results(self.system, self.task, values, settings)
         rotated = self._rotations(ranked, values) if self.system.model is not None and settings.draws else None
@@ -297,18 +301,30 @@ class _Audit:
         ask(how, trials, piloted.known, f"{system.name}: evidence moved")
         reads = self._reads(piloted.nature, longest_texts(trials))
         measured = measure(how, trials, piloted.known, reads.fits)
-        self.moved = in_units(measured, COLUMNS)
+        self.moved = _known(in_units(measured, COLUMNS), trials, piloted.known)
         short = shortened_trials(task, trials, measured.whole, reads.fits, orders=orders, seed=settings.seed)
-        shortened = None
         if short:
             ask(how, short, piloted.known, f"{system.name}: shortened passages")
-            shortened = measure(how, short, piloted.known, reads.fits)
         whole = f"the first {settings.depth:,} of the whole collection"
         among = whole if system.retriever is not None else f"the first {settings.depth:,} of {task.candidates.name}"
-        verdict = passage_verdict(
-            system.name, measured, settings.measures[0], settings.margin, reads, skipped, shortened, task.rule, f"among {among}"
-        )
-        self.verdicts.append(self._verdict(verdict))
+
+        def verdict(up: Container[Contrast]) -> Verdict:
+            of = [measure(how, part, piloted.known, reads.fits, up=up) if part else None for part in (trials, short)]
+            return passage_verdict(
+                system.name,
+                of[0] or measured,
+                settings.measures[0],
+                settings.margin,
+                reads,
+                skipped,
+                of[1],
+                task.rule,
+                f"among {among}",
+            )
+
+        # an effect is a ratio: its own texts and the worth's, each both ways
+        ways = ((), MOVES, (Contrast.WORTH,), COLUMNS)
+        self.verdicts.append(self._verdict(self._both_ways(verdict, ways, piloted, [*trials, *short])))
         self._order(piloted.nature, trials, len(trials) + sum(skipped.values()))
         (worth,) = simultaneous(measured.by_unit["score"][:, [COLUMNS.index(Contrast.WORTH)]], measured.clusters)
         self.found.append(self._counts(trials, skipped, orders, piloted.nature, reads.found, worth))
@@ -322,11 +338,20 @@ class _Audit:
         made = text_trials(task, piloted.query_ids, settings, most=settings.needles)
         for trials, of in ((made.relevant, "relevant"), (made.placebo, "irrelevant")):
             ask(how, trials, piloted.known, f"{system.name}: {of} passages in another order")
-        relevant, placebo = (measure(how, part, piloted.known, reads.fits, SIZES) for part in (made.relevant, made.placebo))
-        self.moved = in_units(relevant, SIZES)
         noise = 0.0 if piloted.nature.repeatable else piloted.nature.noise
-        verdict = sensitivity_verdict(system.name, relevant, placebo, settings.measures[0], settings.margin, reads, noise)
-        self.verdicts.append(self._verdict(verdict))
+        self.moved = _known(
+            in_units(measure(how, made.relevant, piloted.known, reads.fits, SIZES), SIZES), made.relevant, piloted.known
+        )
+
+        def verdict(up: Container[Contrast]) -> Verdict:
+            relevant, placebo = (
+                sizes(*(measure(how, part, piloted.known, reads.fits, SIZES, way) for way in ((), SIZES)), most=most)
+                for part, most in ((made.relevant, bool(up)), (made.placebo, not up))
+            )
+            return sensitivity_verdict(system.name, relevant, placebo, settings.measures[0], settings.margin, reads, noise)
+
+        trials = [*made.relevant, *made.placebo]
+        self.verdicts.append(self._verdict(self._both_ways(verdict, ((), SIZES), piloted, trials)))
         self._order(piloted.nature, made.relevant, len(made.relevant))
         self.found.append(self._counts([*made.relevant, *made.placebo], made.skipped, 0, piloted.nature, reads.found))
         return reads
@@ -336,7 +361,26 @@ class _Audit:
         slopes = None
         if not nature.order_matters_not:
             slopes = order_slopes(self.system, self.task, [one.query_id for one in trials], self.settings.seed)
-        self.verdicts.append(self._verdict(list_verdict(self.system.name, nature, slopes, drawn)))
+        said = list_verdict(self.system.name, nature, slopes, drawn)
+        if slopes is not None and slopes.missing is not None and slopes.most is not None:
+            most = list_verdict(self.system.name, nature, slopes._replace(slopes=slopes.most), drawn)
+            said = agreed(f"{self.system.name}, order in the list", [said, most], slopes.missing)
+        self.verdicts.append(self._verdict(said))
+
+    def _both_ways(
+        self,
+        verdict: Callable[[Container[Contrast]], Verdict],
+        ways: Sequence[Container[Contrast]],
+        piloted: _Piloted,
+        trials: Sequence[Trial],
+    ) -> Verdict:
+        """Return a verdict; where scores are missing, one that is the same whichever of these contrasts they put up, and the others down."""
+        missing = _missing(trials, piloted.known)
+        if missing is None:
+            return verdict(())
+        if not piloted.nature.listwise:
+            raise InputError(f"{self.system.name}: {missing} This is known of scorers of lists only; give --listwise")
+        return agreed(self.system.name, [verdict(up) for up in ways], missing)
 
     def _verdict(self, verdict: Verdict) -> Result:
         head = verdict.effects[0] if verdict.effects else None
@@ -378,7 +422,7 @@ class _Audit:
 
     def _rotations(self, ranked: Run, values: dict[str, np.ndarray]) -> Rotated:
         rotated = rotate_and_rank(self.system, self.task, ranked, self.settings)
-        self.found += rotation_results(self.system, self.task, values, rotated, self.settings)
+        self.found += rotation_results(self.system, self.task, values, rotated, self.settings, self.best)
         return rotated
 
     def _needles(self, ranked: Run, piloted: _Piloted) -> None:
@@ -436,6 +480,23 @@ class _Audit:
         passages = min(settings.probe_passages, len(self.task.collection))
         probed = ProbeSettings(probe_passages=passages, seed=settings.seed, probe_layers=settings.probe_layers)
         self.found += probe_model(checkpoint, self.task.collection, probed, system=self.system.name)
+
+
+def _missing(trials: Sequence[Trial], known: Asked) -> Missing | None:
+    """Count the missing scores of these trials, by list and query."""
+    query_of = {name: one.query_id for one in trials for name in (one.query_id, *one.names)}
+    lists: dict[str, list[float]] = {}
+    for (name, _), score in known.items() if known.lacks else ():
+        if name in query_of:
+            lists.setdefault(name, []).append(score)
+    return missing_in(lists, query_of)
+
+
+def _known(moved: dict[str, dict[str, float]], trials: Sequence[Trial], known: Asked) -> dict[str, dict[str, float]]:
+    """Return the figures by query without those of queries with a missing score."""
+    lists = {name for (name, _), score in known.items() if score != score}
+    lacking = {one.query_id for one in trials if not lists.isdisjoint(one.names)}
+    return {name: {query_id: value for query_id, value in of.items() if query_id not in lacking} for name, of in moved.items()}
 
 
 def _characters(system: System) -> int:

@@ -263,7 +263,11 @@ def _by_effects(
     ]
     absent = [group for group in needed if not any(effect.contrast in group for effect in effects)]
     if not absent:
-        return _ruled(found, at_most)
+        ruling = _ruled(found, at_most)
+        gone = next((verdict for verdict in verdicts if verdict.missing), None)
+        if gone is None or ruling.outcome is not Outcome.CANNOT_TELL:
+            return ruling
+        return ruling._replace(wanted=None, reason=" ".join(gone.sentences[1:]).rstrip("."))  # more queries would not do
     names = ", ".join(" or ".join(group) for group in absent)
     said = " ".join(sentence for verdict in verdicts if not verdict.effects for sentence in verdict.sentences)
     return _ruled(found, at_most, f"not measured{f' in {unit}' if unit else ''}: {names}; {said or takes}")

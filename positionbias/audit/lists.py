@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.audit.made_ids import made_id
+from positionbias.audit.missing import Missing, missing_in
 from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
 from positionbias.core.run import Run
@@ -65,15 +66,18 @@ def nature_of(system: System, task: Task, seed: int) -> Nature:
     for query_id, ids in lists.items():
         first = scores[made_id(query_id, "once")]
         plain = np.array([first[name] for name in ids])
-        deviations.append(plain.var())
+        deviations.append(np.nanvar(plain) if not np.isnan(plain).all() else np.nan)
         for what in ("again", "reversed"):
             other = scores[made_id(query_id, what)]
             parts[what].append(np.array([other[name] for name in ids]) - plain)
         parts["alone"].append(
             np.array([scores[made_id(query_id, f"alone {place}")][ids[place]] - plain[place] for place in range(ALONE)])
         )
-    spread = float(np.sqrt(np.mean(deviations)))
-    noise, permuted, alone = (_share(parts[what], spread) for what in ("again", "reversed", "alone"))
+    changes = {what: np.concatenate(part) for what, part in parts.items()}
+    if any(np.isnan(part).all() for part in changes.values()):  # only scorers of lists leave passages out
+        return Nature(True)
+    spread = float(np.sqrt(np.nanmean(deviations)))
+    noise, permuted, alone = (_share(changes[what], spread) for what in ("again", "reversed", "alone"))
     listwise = max(permuted, alone) > max(SHARE, BEYOND_NOISE * noise)
     return Nature(listwise, noise <= SHARE, noise, permuted, alone)
 
@@ -86,8 +90,8 @@ def _ways(ids: Sequence[str]) -> Iterable[tuple[str, Sequence[str]]]:
         yield f"alone {place}", [ids[place]]
 
 
-def _share(changes: Sequence[np.ndarray], spread: float) -> float:
-    size = float(np.sqrt(np.mean(np.concatenate(changes) ** 2)))
+def _share(changes: np.ndarray, spread: float) -> float:
+    size = float(np.sqrt(np.nanmean(changes**2)))
     return size / spread if spread > 0 else (0.0 if size == 0 else float("inf"))
 
 
@@ -107,10 +111,15 @@ def _score(
 
 
 class OrderSlopes(NamedTuple):
-    """The ranks lost by a passage given last instead of first, and in the middle instead of at an end, ``(queries, 2)``, with the queries' clusters."""
+    """The ranks lost by a passage given last instead of first, and in the middle instead of at an end, ``(queries, 2)``, with the queries' clusters.
+
+    Where scores are ``missing``, ``slopes`` are the least that any ranks in their place could give, and ``most`` the greatest; else None.
+    """
 
     slopes: np.ndarray
     clusters: list[str]
+    most: np.ndarray | None = None
+    missing: Missing | None = None
 
 
 def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int) -> OrderSlopes:
@@ -118,6 +127,7 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
 
     With x the input place over the last one, or its nearness 1 − |2x − 1| to the middle, and y the output rank (ties share the mean), both less the passage's
     mean over the orders, a slope is Σ x·y / Σ x². All passages have the same mean place, and nearly the same mean nearness, so relevance cancels.
+    Of all orders of a list, that of the input has the greatest slope, and its reverse the least: those stand for a list with a missing score.
     """
     from scipy import stats
 
@@ -135,19 +145,25 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
     if not asked:
         return OrderSlopes(np.empty((0, 2)), [])
     scores = _score(system, task, asked, f"{system.name}: lists in other orders")
-    slopes = []
+    bounds = []
     for query_id, orders in lists.items():
         ids = sorted(orders[0])
         places = np.array([[order.index(name) for name in ids] for order in orders]) / (len(ids) - 1)
         given = np.array([[scores[made_id(query_id, number)][name] for name in ids] for number in range(len(orders))])
-        ranks = stats.rankdata(-given, axis=1)
-        y = ranks - ranks.mean(axis=0)
-        slopes.append([_slope(places, y), _slope(1 - np.abs(2 * places - 1), y)])
-    return OrderSlopes(np.array(slopes), [labels.get(query_id, query_id) for query_id in lists])
+        gone = np.isnan(given).any(axis=1, keepdims=True)
+        ways = [
+            [_slope(x, stats.rankdata(np.where(gone, way * x, -given), axis=1)) for x in (places, 1 - np.abs(2 * places - 1))]
+            for way in (-1, 1)
+        ]
+        bounds.append(ways)
+    least, most = np.array(bounds).swapaxes(0, 1)
+    names = {made_id(query_id, number): query_id for query_id, orders in lists.items() for number in range(len(orders))}
+    missing = missing_in({name: scores[name].values() for name in names}, names)
+    return OrderSlopes(least, [labels.get(query_id, query_id) for query_id in lists], most if missing else None, missing)
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> float:
     """Return the slope of ``y`` on ``x``, ``(orders, passages)``, within passages; NaN if x never changes."""
-    x = x - x.mean(axis=0)
+    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     spread = float((x * x).sum())
     return float((x * y).sum() / spread) if spread > 1e-9 else float("nan")

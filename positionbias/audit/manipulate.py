@@ -7,13 +7,14 @@ order, with the text in place of its passage, so that its place in the list is t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.audit.made_ids import made_id
+from positionbias.audit.missing import filled
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import COLUMNS, PLACEBO_QUERY, Trial
 from positionbias.core.records import Qrel, Query
@@ -87,6 +88,11 @@ class Asked(dict[tuple[str, str], float]):
     seconds: float = 0.0
     texts: int = 0
 
+    @property
+    def lacks(self) -> bool:
+        """True if a score is missing."""
+        return any(score != score for score in self.values())
+
 
 def ask(how: Manipulation, trials: Sequence[Trial], known: Asked, description: str) -> None:
     """Score all texts of the trials that are not yet in ``known``.
@@ -145,29 +151,44 @@ def _lists(how: Manipulation, one: Trial, queries: Mapping[str, str]) -> list[_L
 
 
 def measure(
-    how: Manipulation, trials: Sequence[Trial], known: Asked, fits: Fits, contrasts: Sequence[Contrast] = COLUMNS
+    how: Manipulation,
+    trials: Sequence[Trial],
+    known: Asked,
+    fits: Fits,
+    contrasts: Sequence[Contrast] = COLUMNS,
+    up: Container[Contrast] = (),
 ) -> Measured:
-    """Return the contrasts of scored trials, a column each. Scores are rounded to 1e-4 of their unit: the worth, or else a deviation."""
+    """Return the contrasts of scored trials, a column each. Scores are rounded to 1e-4 of their unit: the worth, or else a deviation.
+
+    Where scores are missing, contrasts in ``up`` are as high as these allow, others as low.
+    """
     queries = {query.query_id: query.text for query in how.task.queries}
     labels = dict(zip(how.task.query_ids, how.task.clusters, strict=True))
-    answers = [_answers(how, one, known) for one in trials]
-    qualities = _qualities(how, trials, answers)
+    ways = (False, True) if known.lacks else (None,)
+    sides = [_scored(how, trials, known if way is None else Asked(filled(known, best=way))) for way in ways]
+    (answers, qualities), (highest, best) = sides[0], sides[-1]
     by_unit = {unit: np.full((len(trials), len(contrasts)), np.nan) for unit in ("score", "ranks", how.measure)}
     whole = np.ones((len(trials), len(contrasts)), bool)
     within = []
     by_rank = how.listwise and Contrast.WORTH in contrasts
-    for row, (one, answer, quality) in enumerate(zip(trials, answers, qualities, strict=True)):
+    for row, one in enumerate(trials):
         read = np.array(fits(queries[one.query_id], one.texts))
-        ranks = -answer.ranks()
-        columns = {"score": ranks if by_rank else answer.scores, "ranks": ranks, how.measure: quality}
+        answer = answers[row]
+        low, high = (
+            {"score": of.scores, "ranks": -of.ranks(), how.measure: quality[row]}
+            for of, quality in zip((answer, highest[row]), (qualities, best), strict=True)
+        )
+        if by_rank:
+            low["score"], high["score"] = low["ranks"], high["ranks"]
         for column, contrast in enumerate(contrasts):
             pairs = one.of(contrast)
             if not pairs:
                 continue
             before, after = [pair.before for pair in pairs], [pair.after for pair in pairs]
             whole[row, column] = read[before + after].all()
-            for name, of_text in columns.items():
-                changes = of_text[after] - of_text[before]
+            first, last = (low, high) if contrast in up else (high, low)
+            for name in low:
+                changes = last[name][after] - first[name][before]
                 by_unit[name][row, column] = changes.mean() - (answer.placebo if (name, contrast) == _LESS_PLACEBO else 0)
                 if name == "score" and contrast == Contrast.ENDS and len(changes) > 1:
                     within.append(changes.var(ddof=1))
@@ -185,6 +206,11 @@ def measure(
         within=float(np.mean(within)) if within else 0.0,
         unit=RANKS if by_rank else SCORE,
     )
+
+
+def _scored(how: Manipulation, trials: Sequence[Trial], known: Asked) -> tuple[list[_Answers], list[np.ndarray]]:
+    answers = [_answers(how, one, known) for one in trials]
+    return answers, _qualities(how, trials, answers)
 
 
 def mean_unit(units: np.ndarray) -> float:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from positionbias.audit.evidence import Movement, movements
+from positionbias.audit.missing import completed
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
 from positionbias.core.run import Run
@@ -28,9 +29,11 @@ __all__ = ["Rotated", "compared", "rotate_and_rank", "rotation_results"]
 class Rotated:
     """The result of each draw for every audited query: ``values`` by measure ``(draws, queries)``, ``first_changed`` and ``overlap``
     ``(draws, queries)``. ``truncated`` is the share of answers that end beyond the model's length limit (None: unknown), ``movement`` that of
-    the evidence (None: it has no place), ``first_run`` the ranking of the first draw."""
+    the evidence (None: it has no place), ``first_run`` the ranking of the first draw. Where scores are missing, ``values`` are the least that any
+    in their place could give, and ``best`` the greatest."""
 
     values: Mapping[str, np.ndarray]
+    best: Mapping[str, np.ndarray]
     first_changed: np.ndarray
     overlap: np.ndarray
     truncated: float | None
@@ -60,16 +63,21 @@ def compared(
 ) -> Rotated:
     """Compare rankings of rotated passages with that of the original ones; one is in memory at a time."""
     by_measure: dict[str, list[np.ndarray]] = {name: [] for name in measures}
+    best: dict[str, list[np.ndarray]] = {name: [] for name in measures}
     changed, overlap, first_run = [], [], None
-    for run in runs:
-        for name, values in task.values(run, measures).items():
-            by_measure[name].append(values)
+    for given in runs:
+        run = completed(given, task.qrels, best=False)
+        lowest = task.values(run, measures)
+        highest = lowest if run is given else task.values(completed(given, task.qrels, best=True), measures)
+        for name in measures:
+            by_measure[name].append(lowest[name])
+            best[name].append(highest[name])
         pairs = [(_ids(ranked, query_id), _ids(run, query_id)) for query_id in task.query_ids]
         changed.append([before[:1] != after[:1] for before, after in pairs])
         overlap.append(rank_biased_overlaps([before for before, _ in pairs], [after for _, after in pairs]))
         first_run = first_run or run
     return Rotated(
-        {name: np.array(values) for name, values in by_measure.items()},
+        *({name: np.array(values) for name, values in found.items()} for found in (by_measure, best)),
         np.array(changed),
         np.array(overlap),
         truncated,
@@ -79,15 +87,29 @@ def compared(
 
 
 def rotation_results(
-    system: System, task: Task, values: Mapping[str, np.ndarray], rotated: Rotated, settings: AuditSettings
+    system: System,
+    task: Task,
+    values: Mapping[str, np.ndarray],
+    rotated: Rotated,
+    settings: AuditSettings,
+    best: Mapping[str, np.ndarray] | None = None,
 ) -> list[Result]:
-    """Return the gap of each measure, and of the first one by how far the evidence moved, if it has a place."""
+    """Return the gap of each measure, and of the first one by how far the evidence moved, if it has a place.
+
+    Where scores are missing, ``best`` are the greatest values that any in their place could give, ``values`` the least; the gap spans both ways.
+    """
+    best = best or values
     movement = rotated.movement
     overlap = clustered_mean(rotated.overlap.mean(axis=0), task.clusters)
     results = []
     for measure, original in values.items():
-        gap = rotation_gap(original, rotated.values[measure], task.clusters, first_changed=rotated.first_changed)
+        ways = [(best[measure], rotated.values[measure]), (original, rotated.best[measure])]
+        gap, other = (rotation_gap(*way, task.clusters, first_changed=rotated.first_changed) for way in ways)
         change, count = gap.change, len(task.query_ids)
+        value, interval = change.value, change.interval
+        if interval is not None and other.change.interval is not None and other.change != change:
+            interval = replace(interval, high=other.change.interval.high)
+            value = (value + other.change.value) / 2 if value is not None and other.change.value is not None else None
         figures = GapFigures(
             quality=measure,
             draws=gap.draws,
@@ -101,7 +123,7 @@ def rotation_results(
             cut=None if movement is None else float((movement.ends < 0).mean()),
             truncated=rotated.truncated,
         )
-        results.append(system.result(task, GAP, figures, value=change.value, interval=change.interval, count=count))
+        results.append(system.result(task, GAP, figures, value=value, interval=interval, count=count))
     if movement is None:
         return results
     measure = settings.measures[0]

@@ -34,7 +34,7 @@ from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
 from positionbias.results.payloads import SIZES, Contrast, Effect, Preference, Question, Verdict
 from positionbias.text.words import spoken_words
 
-__all__ = ["LEFT_OUT", "NEXT", "TextTrials", "sensitivity_effects", "sensitivity_verdict", "text_trials"]
+__all__ = ["LEFT_OUT", "NEXT", "TextTrials", "sensitivity_effects", "sensitivity_verdict", "sizes", "text_trials"]
 
 MORE = (Contrast.TURNED_MORE, Contrast.HALVES_MORE)
 UNSEEN = 3  # queries with a change of one deviation that a sample may miss
@@ -96,6 +96,16 @@ def _trial(task: Task, query_id: str, passage_id: str, settings: AuditSettings, 
     ]  # spaces at the ends would mark the changed text
     pairs = [Pair(contrast, 0, place) for place, contrast in enumerate(SIZES, start=1)]
     return Trial(query_id, passage_id, "", texts, pairs, label=label)
+
+
+def sizes(down: Measured, up: Measured, *, most: bool) -> Measured:
+    """Return the greatest sizes of changes between their lowest and highest values, or the least."""
+
+    def size(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        least = np.where((low < 0) & (high > 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
+        return np.maximum(np.abs(low), np.abs(high)) if most else least
+
+    return replace(down, by_unit={unit: size(low, up.by_unit[unit]) for unit, low in down.by_unit.items()})
 
 
 def _with_unseen(effect: Effect, passages: int) -> Effect:

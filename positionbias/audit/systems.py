@@ -169,14 +169,16 @@ class System:
     def scored(
         self, task: Task, texts: PassageTexts, candidates: Run, description: str, queries: Sequence[Query] | None = None
     ) -> Run:
-        """Return the model's scores of these candidates, read from ``texts``, for the task's queries or others."""
+        """Return the model's scores of these candidates, read from ``texts``, for the task's queries or others; NaN where an endpoint gives none."""
         from positionbias.ranking.rerank import rescore, rescore_by_blocks
 
         assert self.model is not None
         asked, config = task.queries if queries is None else queries, task.config
         with own_ids({query_id: item.passage_id for query_id, item in task.evidence.by_query.items()}):
             if self.spread is None or self.checkpoint is None:
-                return rescore(self.model, texts, asked, candidates, name=self.name, config=config, description=description).run
+                return rescore(
+                    self.model, texts, asked, candidates, name=self.name, config=config, description=description, missing=True
+                ).run
             return rescore_by_blocks(
                 self.checkpoint,
                 texts,
@@ -187,6 +189,7 @@ class System:
                 config=config,
                 description=description,
                 carried=not isinstance(texts, Collection | RotatedTexts),
+                missing=True,
             ).run
 
 

@@ -83,10 +83,12 @@ def rescore(
     name: str,
     config: RankingConfig | None = None,
     description: str = "re-ranking",
+    missing: bool = False,
 ) -> Rescored:
     """Score every candidate: encode each passage once if the model encodes passages alone, else read pair by pair or pass texts.
 
-    A pair's score does not depend on other pairs, up to rounding. Texts are read as needed.
+    A pair's score does not depend on other pairs, up to rounding. Texts are read as needed. With ``missing`` a score that an endpoint does not
+    give is NaN, else an error.
 
     Raises:
         InputError: a candidate names an unknown passage or query, a score is not finite, or a scorer of texts fails or returns a
@@ -98,7 +100,7 @@ def rescore(
     began = time.perf_counter()
     with step(description, candidates.pairs, unit="pairs") as bar:
         counts = score_candidates(model, collection, texts, candidates, settings, bar, name=name)
-    return _rescored(model, candidates, counts, name, time.perf_counter() - began)
+    return _rescored(model, candidates, counts, name, time.perf_counter() - began, missing)
 
 
 def rescore_by_blocks(
@@ -113,6 +115,7 @@ def rescore_by_blocks(
     description: str,
     folder: Path | None = None,
     carried: bool = False,
+    missing: bool = False,
 ) -> Rescored:
     """Score every candidate, as ``rescore``, by blocks of pairs, in the processes of ``spread``; the bits are the same for any number.
 
@@ -138,11 +141,11 @@ def rescore_by_blocks(
             for part, done in zip(cut, map_shards(scorer, blocks), strict=True):
                 part.add_to(counts, done, candidates)
     seconds = None if resumed else time.perf_counter() - began
-    return replace(_rescored(checkpoint.model, candidates, counts, name, seconds), blocks=len(cut))
+    return replace(_rescored(checkpoint.model, candidates, counts, name, seconds, missing), blocks=len(cut))
 
 
-def _rescored(model: AnyRanker, candidates: Run, counts: Scored, name: str, seconds: float | None) -> Rescored:
-    run = candidates.rescored(name, counts.scores, missing=isinstance(model, Served))
+def _rescored(model: AnyRanker, candidates: Run, counts: Scored, name: str, seconds: float | None, missing: bool) -> Rescored:
+    run = candidates.rescored(name, counts.scores, missing=missing and isinstance(model, Served))
     counts.scores = {}
     return Rescored(run, len(candidates.passage_ids), encodes_alone(model), known_room(model), counts, seconds)
 
@@ -230,6 +233,7 @@ def rerank_run(
                 description=name,
                 # an endpoint keeps its answers itself, and is asked again for what is missing
                 folder=None if isinstance(checkpoint.model, Served) else folder / "scores",
+                missing=True,
             )
         if missing := missing_scores(done.run):
             if not reranking.allow_missing:

@@ -289,6 +289,7 @@ class Verdict:
     number to draw if the answer is "cannot tell". ``reads`` is the system's limit in words if texts were longer, ``unread`` the share of queries
     with such a text. ``loses`` names what an ``UNREAD`` system loses, as "what stands behind word 50", and ``within`` is its preference within what
     it reads.
+    ``missing`` counts scores that an endpoint did not give; the effects then hold whatever these are.
     """
 
     question: Question
@@ -304,6 +305,7 @@ class Verdict:
     drawn: int = 0
     loses: str = ""
     within: Preference | None = None
+    missing: int = 0
 
 
 Payload = (
