@@ -251,9 +251,6 @@ def _by_effects(
     verdicts: Sequence[Verdict], at_most: float, needed: Sequence[Sequence[Contrast]], unit: str | None, takes: str
 ) -> _Ruling:
     """Judge the effects over all queries; each group in ``needed`` must have at least one measured contrast."""
-    for verdict in verdicts:
-        if verdict.preference is Preference.UNREACTIVE:
-            return _Ruling(Outcome.CANNOT_TELL, reason=" ".join(verdict.sentences[:2]))
     named = [contrast for group in needed for contrast in group]
     over_all = {effect: verdict.drawn for verdict in verdicts for effect in verdict.effects if not effect.subset}
     effects = [effect for effect in over_all if effect.unit == unit and effect.contrast in named]
@@ -262,10 +259,15 @@ def _by_effects(
         for one in effects
     ]
     absent = [group for group in needed if not any(effect.contrast in group for effect in effects)]
-    if not absent:
-        ruling = _ruled(found, at_most)
+    ruling = None if absent else _ruled(found, at_most)
+    if ruling is not None and ruling.outcome is Outcome.FAIL:
+        return ruling
+    for verdict in verdicts:
+        if verdict.preference is Preference.UNREACTIVE:  # an effect beyond the limit fails, but none passes
+            return _Ruling(Outcome.CANNOT_TELL, reason=" ".join(verdict.sentences[:2]).rstrip("."))
+    if ruling is not None:
         gone = next((verdict for verdict in verdicts if verdict.missing), None)
-        if gone is None or ruling.outcome is not Outcome.CANNOT_TELL:
+        if gone is None or ruling.outcome is Outcome.PASS:
             return ruling
         return ruling._replace(wanted=None, reason=" ".join(gone.sentences[1:]).rstrip("."))  # more queries would not do
     names = ", ".join(" or ".join(group) for group in absent)

@@ -288,8 +288,7 @@ class Verdict:
     whether the interval lies beyond it (None: no preference was found). ``queries`` of ``drawn`` could be manipulated; ``wanted`` is the
     number to draw if the answer is "cannot tell". ``reads`` is the system's limit in words if texts were longer, ``unread`` the share of queries
     with such a text. ``loses`` names what an ``UNREAD`` system loses, as "what stands behind word 50", and ``within`` is its preference within what
-    it reads.
-    ``missing`` counts scores that an endpoint did not give; the effects then hold whatever these are.
+    it reads. ``missing`` counts scores that an endpoint did not give; the effects then hold whatever these are.
     """
 
     question: Question
