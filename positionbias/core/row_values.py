@@ -161,7 +161,9 @@ class ValueReader:
         Raises:
             InputError: classes with names that are no numbers, and no grades for them.
         """
-        classes = dict.fromkeys(filter(None, (_class_of(label) for value in labels for label in _listed(value))))
+        single = set(map(type, labels)) <= {str, int, float, bool, _NONE}
+        distinct = dict.fromkeys(labels) if single else (label for value in labels for label in _listed(value))
+        classes = dict.fromkeys(filter(None, map(_class_of, distinct)))
         if self._grades:
             grades = {name: self._grades.get(name, -1 if name == "-1" else 0) for name in classes}
             self._counts.grades |= grades
