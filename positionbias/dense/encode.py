@@ -63,7 +63,7 @@ def encode_collection(
     Raises:
         SettingError: a model with several vectors a text or a distance as similarity, an unknown ``on_disk``, or a text that does not
             fit in the device's memory.
-        InputError: a vector that is not finite, or not within float16's range.
+        InputError: a vector that is not finite, or too large or too small for float16.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
         StorageError: the file system refused; finished shards are kept.
     """

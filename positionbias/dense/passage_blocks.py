@@ -17,6 +17,7 @@ from positionbias.models.transfer import short_turns
 __all__ = ["READ_PASSAGES", "EncodedBlock", "RowIds", "RowTexts", "Rows", "encoded_blocks"]
 
 READ_PASSAGES = 2_048  # passages read at once and batched by length
+_ROUNDING = 2.0**-10  # of a vector's length: twice what float16 loses of numbers from 6·10⁻⁵ to 65,504
 
 
 class RowIds(Protocol):
@@ -60,7 +61,7 @@ def encoded_blocks(
     """Yield the vectors of these rows in blocks of 2,048, as stored: of length 1 for a cosine model, in ``precision``.
 
     Texts are read ahead, in a thread. Raises:
-        InputError: a vector that is not finite, or not within the range of its type.
+        InputError: a vector that is not finite, or too large or too small for its type.
     """
     with short_turns() if encoder.packs else nullcontext(), closing(ahead(_read(encoder, texts, rows))) as blocks:
         begun = ((first, found, read, _begun(encoder, collection, first, found, read, bar)) for first, found, read in blocks)
@@ -95,20 +96,26 @@ def _rounded(encoder: SingleVectors, collection: RowIds, first: int, vectors: np
     """Return the vectors as stored.
 
     Raises:
-        InputError: one is not finite, or not within the range of its type.
+        InputError: one is not finite, or so large or small that its type holds it less than to 2⁻¹⁰ of its length.
     """
     if encoder.similarity == "cosine":
         vectors = length_one(vectors)
     with np.errstate(over="ignore"):
         kept = vectors.astype(precision)
-    wrong = np.flatnonzero(~np.isfinite(kept).all(axis=1))
-    if len(wrong):
-        place = int(wrong[0])
+    wrong = ~np.isfinite(kept).all(axis=1)
+    if precision != vectors.dtype:  # float16 rounds to 2⁻¹¹ of each number, but to 2⁻²⁵ of 1 below 6·10⁻⁵
+        exact = vectors.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            wrong |= np.linalg.norm(exact - kept, axis=1) > _ROUNDING * np.linalg.norm(exact, axis=1)
+    if wrong.any():
+        place = int(np.argmax(wrong))
         passage_id = collection.passage_ids_at(np.array([first + place]))[0]
-        finite = bool(np.isfinite(vectors[place]).all())
-        found = f"{np.abs(vectors[place]).max():g}" if finite else "NaN or infinity"
-        do = "give --precision-on-disk float32" if finite else "check the model, or give --precision float32"
+        if not np.isfinite(vectors[place]).all():
+            raise InputError(
+                f"passage {passage_id!r}: its vector holds NaN or infinity; check the model, or give --precision float32"
+            )
         raise InputError(
-            f"passage {passage_id!r}: wanted a vector of finite numbers within {precision.name}; found {found}; {do}"
+            f"passage {passage_id!r}: {precision.name} does not hold its vector, whose largest number is "
+            f"{np.abs(vectors[place]).max():g}; give --precision-on-disk float32"
         )
     return kept

@@ -32,7 +32,7 @@ from positionbias.dense.settings import ANN, DENSE_DEPTH, MEMORY, Ann, AnnSettin
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vector_range import cut_ranges, opened_everywhere
 from positionbias.dense.vectors import Vectors
-from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.spent import computed_on
 from positionbias.results.runs import DenseFigures
@@ -106,10 +106,11 @@ def retrieve_dense(
             **({"without_own": True} if wanted.without_own else {}),
             "index": how.index,
             **plan.facts,
+            "shape": shape_of(checkpoint.model),
         },
         inputs=tuple(input_ref(role, path, checksum, artefact=out) for role, path, checksum in inputs),
         licence=collection.manifest.licence,
-        notes=_NOTES,
+        notes=(*checkpoint.manifest.notes, *_NOTES),
         versions=package_versions("torch", *(["faiss-cpu"] if how.index in ANN else [])),
     )
     job: JsonObject = {"command": "retrieve", "settings": manifest.settings, "inputs": [checksum for *_, checksum in inputs]}

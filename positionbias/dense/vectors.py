@@ -239,10 +239,13 @@ class Vectors(Shown):
                 f"({of.checksum[:12] if of else 'none'}); give that model to --model, or encode the collection with this one"
             )
         found, shape = self.manifest.settings.get("shape"), shape_of(checkpoint.model)
-        if found != shape:
+        if not isinstance(found, Mapping) or {**found, "query_prompt": ""} != {
+            **shape,
+            "query_prompt": "",
+        }:  # passages have theirs
             raise InputError(
                 f"{self.path}: wanted vectors by {checkpoint.name} as it reads now ({_shown(shape)}); found vectors by the same weights read "
-                f"otherwise ({_shown(found)}); encode the collection again, or correct --kind"
+                f"otherwise ({_shown(found)}); give the same --kind and --passage-prompt, or encode the collection again"
             )
         if self.passages_checksum != collection.passages_checksum:
             source = self.manifest.settings.get("collection", "another")

@@ -30,15 +30,18 @@ from positionbias.core.manifest import MANIFEST, Manifest, package_versions, rea
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.schema import read_as
 from positionbias.core.splitter import remark_other_splitter
+from positionbias.models.bert_dot import BertDot
 from positionbias.models.card import CARD, model_card
 from positionbias.models.endpoint_client import Endpoint, endpoint_named
 from positionbias.models.identity import model_checksum, weights_checksum
 from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
-from positionbias.models.protocols import AnyRanker, Ranker
+from positionbias.models.prompts import OWN, Prompts, remark_prompts
+from positionbias.models.protocols import AnyRanker, Ranker, Served
 from positionbias.models.remedied import MODEL, REMEDY, check_remedy, copy_model, remedied, remedied_checksum
 from positionbias.models.remedies import AnyRemedy, read_remedy
 from positionbias.models.tensors import FACTS, FIX
+from positionbias.models.text_encoder import TextEncoder
 from positionbias.models.user_code import is_code_name, load_user_code, user_model
 
 __all__ = [
@@ -173,39 +176,77 @@ def save_checkpoint(
         write_manifest(partial / MANIFEST, replace(manifest, content=content))
 
 
-def load_checkpoint(path: Path | str, kind: str | None = None, *, store: bool = True) -> Checkpoint:
+def load_checkpoint(
+    path: Path | str,
+    kind: str | None = None,
+    *,
+    store: bool = True,
+    prompts: Prompts = OWN,
+    label: str | None = None,
+) -> Checkpoint:
     """Load any model by name: our checkpoint; a cross-encoder, bi-encoder, multi-vector or sparse encoder of transformers or
     sentence-transformers (a folder, a hub id, ``minilm``), ours by its hub id too; or ``module:object``, a user's function, encoder or PyTerrier transformer;
     or an endpoint (``openai:NAME@URL``, ``rerank:NAME@URL``, ``chat:NAME@URL``), whose answers are kept on disk with ``store``.
 
     The files determine what a model is; ``kind`` is for those that do not ("bi-encoder" for a plain encoder, "mono_t5" for a T5), and for
-    functions whose arguments do not tell; or it accepts ours alone ("bert_cat", "bert_dot").
+    functions whose arguments do not tell; or it accepts ours alone ("bert_cat", "bert_dot"). ``prompts`` stand before each query and passage
+    in place of those that sentence-transformers puts there; ``label`` is the score of a classifier of several labels.
 
     Raises:
         InputError: not a model, a missing or mis-shaped tensor, a missing file, content that differs from the manifest, unsupported
         parts, or a user's module that fails.
-        SettingError: the model is of another kind than ``kind``.
+        SettingError: the model is of another kind than ``kind``, takes no prompts, or has no such label, or several and none is named.
         DependencyError: the library that runs it is not installed.
     """
+    found = _load(path, kind, store, prompts, label)
+    if label is not None and getattr(found.model, "label", None) != label:
+        raise SettingError(f"--score-label: {found.name} has a single score; leave it out")
+    return found
+
+
+def _load(path: Path | str, kind: str | None, store: bool, prompts: Prompts, label: str | None) -> Checkpoint:
     if (endpoint := endpoint_named(str(path))) is not None:
-        return _load_endpoint(endpoint, kind, store=store)
+        return _with_prompts(_load_endpoint(endpoint, kind, store=store), prompts)
     if is_code_name(path):
-        return _load_user_code(str(path), kind)
+        return _with_prompts(_load_user_code(str(path), kind), prompts)
     folder = Path(path)
     if (folder / REMEDY).is_file():
-        return _load_remedied(folder, kind)
+        return _load_remedied(folder, kind, prompts, label)
     if not (folder / FACTS).is_file() and not _is_checkpoint(folder) and _may_be_foreign(folder):
         from positionbias.models.encoder_source import encoder_folder
 
         folder = encoder_folder(path, check=_check_any)
         if not (folder / FACTS).is_file():
-            return _load_foreign(folder, path, kind)
-    found = _load_ours(folder)
+            return _load_foreign(folder, path, kind, prompts, label)
+    found = _with_prompts(_load_ours(folder), prompts)
     if kind not in (None, found.model.kind, OURS.get(found.model.kind)):
         raise SettingError(
             f"--kind: wanted {folder} as {kind}; found a checkpoint of kind {found.model.kind}; leave --kind out"
         )
     return found
+
+
+def _with_prompts(found: Checkpoint, prompts: Prompts) -> Checkpoint:
+    """Return a checkpoint of ours, an endpoint or a user's encoder with other prompts than its own.
+
+    Raises:
+        SettingError: prompts for a model that takes none.
+    """
+    model: Any = found.model
+    if isinstance(model, BertDot):
+        own = model.config
+        used = prompts.or_else(lambda: own.query_prompt, lambda: own.passage_prompt)
+        model.config = replace(own, query_prompt=used.query, passage_prompt=used.passage)
+    elif isinstance(model, TextEncoder | Served):
+        used = model.prompts = prompts.or_else(str, str)
+    elif prompts.given:
+        raise SettingError(
+            f"--query-prompt and --passage-prompt: {found.name}, of kind {model.kind}, takes no prompts; leave them out"
+        )
+    else:
+        return found
+    remark_prompts(found.name, used)
+    return replace(found, manifest=replace(found.manifest, notes=(*found.manifest.notes, used.note())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,14 +280,14 @@ def save_remedied(path: Path, base: Checkpoint, remedy: AnyRemedy, manifest: Man
     return named.name
 
 
-def _load_remedied(folder: Path, kind: str | None) -> Checkpoint:
+def _load_remedied(folder: Path, kind: str | None, prompts: Prompts, label: str | None) -> Checkpoint:
     manifest = read_manifest(folder, kind=KIND)
     told = read_as(_Remedy, read_json(folder / REMEDY, what="a remedy"), folder / REMEDY, do=FIX)
     try:
         remedy = read_remedy(told.remedy)
     except SettingError as error:
         raise bad_input(folder / REMEDY, wanted="a remedy as rotate:4", found=repr(told.remedy), do=FIX) from error
-    base = load_checkpoint(folder / MODEL, kind)
+    base = load_checkpoint(folder / MODEL, kind, prompts=prompts, label=label)
     if remedied_checksum(base.manifest.checksum, remedy) != manifest.content.get("checksum"):
         raise bad_input(folder, wanted="the model that manifest.json names", found="another", do=FIX)
     return replace(base, path=folder, model=remedied(base.model, remedy, shape_of(base.model)), manifest=manifest)
@@ -321,11 +362,11 @@ def _check_any(folder: Path) -> Path:
     return folder
 
 
-def _load_foreign(folder: Path, name: Path | str, kind: str | None) -> Checkpoint:
+def _load_foreign(folder: Path, name: Path | str, kind: str | None, prompts: Prompts, label: str | None) -> Checkpoint:
     from positionbias.models.foreign import load_foreign
 
     with torch.random.fork_rng(devices=[]):
-        model, notes, packages = load_foreign(folder, kind)
+        model, notes, packages = load_foreign(folder, kind, prompts, label)
     manifest = Manifest(
         kind=KIND,
         name=(folder.resolve() if Path(name).is_dir() else Path(name)).name,  # the part of a hub id after the slash
@@ -375,9 +416,14 @@ def _untrained(path: Path | str, model: AnyRanker, name: str, checksum: str, not
 
 
 def shape_of(model: AnyRanker) -> JsonObject:
-    """Return as JSON what scores and vectors depend on beside a model's files: its kind, and its shape or the maximum read of a
-    passage, if any."""
+    """Return as JSON what scores and vectors depend on beside a model's files: its kind, its shape or the maximum read of a passage, its
+    prompts, and its label, if any."""
     config, room = getattr(model, "config", None), getattr(model, "room", None)
+    prompts, label = getattr(model, "prompts", None), getattr(model, "label", None)
     if is_dataclass(config) and not isinstance(config, type):
-        return {"kind": model.kind, **asdict(config)}
-    return {"kind": model.kind, **({} if room is None else {"room": room})}
+        shape = asdict(config)
+    else:
+        shape = {} if room is None else {"room": room}
+    if prompts is not None:
+        shape |= {"query_prompt": prompts.query, "passage_prompt": prompts.passage}
+    return {"kind": model.kind, **shape, **({} if label is None else {"label": label})}

@@ -140,7 +140,7 @@ def check_reading(tokenizer: Any, limit: int, *, texts: int) -> None:
     template = read_template(tokenizer)
     long = " ".join(map(str, range(min(limit, _MOST_SAMPLE))))
     short = f"  A Café\tin ÉCOLE\u2019s  {tokenizer.cls_token or ''}x {tokenizer.unk_token or ''}\n"
-    samples = [("",), (short,), (f"{short}{long}",)]
+    samples: list[tuple[str, ...]] = [("",), (short,), (f"{short}{long}",)]
     if texts == 2:
         longer = f"{long} {long}"
         samples = [(short, "b"), ("b", short), (short, long), (long, "b"), (long, longer), (longer, long), (long, long)]

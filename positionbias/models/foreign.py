@@ -25,12 +25,15 @@ from positionbias.models.layout import (
     UnsupportedLayout,
     architecture,
     has_modules,
+    model_facts,
     read_family,
     read_layout,
 )
 from positionbias.models.lightning_ir import LightningSettings, read_lightning_ir
 from positionbias.models.mono_t5 import MonoT5, load_t5
+from positionbias.models.prompts import OWN, Prompts, prompts_of_files
 from positionbias.models.protocols import AnyRanker
+from positionbias.models.sentence_transformers import MODEL
 from positionbias.models.shapes import BertCatConfig, BertDotConfig, MonoT5Config
 from positionbias.models.tensors import load_weights
 
@@ -72,18 +75,21 @@ def check_model_folder(folder: Path) -> Path:
     return check_encoder_folder(folder, backbone=None if settings is None else settings.backbone_model_type)
 
 
-def load_foreign(folder: Path, kind: str | None = None) -> Foreign:
+def load_foreign(folder: Path, kind: str | None = None, prompts: Prompts = OWN, label: str | None = None) -> Foreign:
     """Load the model of a checked folder. Scores are raw: logits before any activation, its own similarity of the vectors.
 
     ``kind`` adds what the files do not say (a family of ``layout.FAMILIES``, or ``mono_t5``, as a T5's purpose is not recorded);
-    ``bert_cat`` or ``bert_dot`` accepts only ours.
+    ``bert_cat`` or ``bert_dot`` accepts only ours. ``prompts`` replace those of the files; ``label`` names the score of a classifier of several.
 
     Raises:
         InputError: not a ranker, or with unsupported parts.
-        SettingError: ``kind`` contradicts the files.
+        SettingError: ``kind`` contradicts the files, prompts for a model that takes none, or a classifier of several labels without ``label``.
         DependencyError: only sentence-transformers runs it, and it is not installed.
     """
-    if (settings := read_lightning_ir(folder)) is not None:
+    settings = read_lightning_ir(folder)
+    if prompts.given and (settings is not None or kind == MonoT5.kind):
+        raise SettingError(f"--query-prompt and --passage-prompt: {folder} has its own words around texts; leave them out")
+    if settings is not None:
         return _of_lightning_ir(folder, settings, kind)
     if kind == MonoT5.kind:
         return Foreign(MonoT5(MonoT5Config(), load_t5(folder)).eval(), (_SAYS,), ())
@@ -97,7 +103,13 @@ def load_foreign(folder: Path, kind: str | None = None) -> Foreign:
         causal = architecture(folder).endswith("ForCausalLM")
         notes = (_RAW, _BARE.format("the last state" if causal else "the mean of the states"))
     try:
-        return Foreign(_ours(folder, read_layout(folder, family)), notes, ())
+        if family == "cross-encoder" and prompts.given:
+            raise UnsupportedLayout(f"--kind: a {kind} puts no prompts before its texts; leave it out", "prompts")
+        layout = read_layout(folder, family)
+        if family == "bi-encoder":
+            prompts = prompts_of_files(folder / MODEL, model_facts(folder), prompts)
+            notes = (*notes, prompts.note())
+        return Foreign(_ours(folder, layout, prompts), notes, ())
     except UnsupportedLayout as error:
         if kind in OURS:
             raise
@@ -105,8 +117,9 @@ def load_foreign(folder: Path, kind: str | None = None) -> Foreign:
     # after the block, whose exception holds what was read of the model
     from positionbias.models.sbert import load_by_library
 
-    model = load_by_library(folder, family, because=because)
-    return Foreign(model, (*notes, "run by sentence-transformers"), ("sentence-transformers",))
+    model = load_by_library(folder, family, because=because, prompts=prompts, label=label)
+    notes = tuple(dict.fromkeys((*notes, model.prompts.note(), "run by sentence-transformers")))
+    return Foreign(model, notes, ("sentence-transformers",))
 
 
 def _of_lightning_ir(folder: Path, settings: LightningSettings, kind: str | None) -> Foreign:
@@ -160,7 +173,7 @@ def _can_be(folder: Path, asked: Family, said: Family | None) -> bool:
     return architecture(folder).endswith(ending)
 
 
-def _ours(folder: Path, layout: Layout) -> BertCat | BertDot:
+def _ours(folder: Path, layout: Layout, prompts: Prompts) -> BertCat | BertDot:
     def check(tokenizer: Any) -> None:
         from transformers import AutoConfig
 
@@ -174,7 +187,7 @@ def _ours(folder: Path, layout: Layout) -> BertCat | BertDot:
             check_reading(tokenizer, int(limit), texts=2 if layout.kind == "bert_cat" else 1)
 
     encoder = open_encoder(folder, classifier=layout.classifier, check=check)
-    return (_cat(layout, encoder) if layout.kind == "bert_cat" else _dot(layout, encoder)).eval()
+    return (_cat(layout, encoder) if layout.kind == "bert_cat" else _dot(layout, encoder, prompts)).eval()
 
 
 def _cat(layout: Layout, encoder: Encoder) -> BertCat:
@@ -185,13 +198,13 @@ def _cat(layout: Layout, encoder: Encoder) -> BertCat:
     return model
 
 
-def _dot(layout: Layout, encoder: Encoder) -> BertDot:
+def _dot(layout: Layout, encoder: Encoder, prompts: Prompts) -> BertDot:
     config = BertDotConfig(
         query_length=encoder.most_tokens(layout.query_length),
         passage_length=encoder.most_tokens(layout.passage_length),
         pooling=layout.pooling,
         normalize=layout.normalize,
-        query_prompt=layout.query_prompt,
-        passage_prompt=layout.passage_prompt,
+        query_prompt=prompts.query or "",
+        passage_prompt=prompts.passage or "",
     )
     return BertDot(config, encoder)

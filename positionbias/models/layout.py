@@ -26,6 +26,7 @@ __all__ = [
     "UnsupportedLayout",
     "architecture",
     "has_modules",
+    "model_facts",
     "read_family",
     "read_layout",
 ]
@@ -83,8 +84,6 @@ class Layout:
     normalize: bool = False
     query_length: int | None = None
     passage_length: int | None = None
-    query_prompt: str = ""
-    passage_prompt: str = ""
 
 
 def has_modules(folder: Path) -> bool:
@@ -98,7 +97,7 @@ def read_family(folder: Path) -> Family | None:
     Raises:
         InputError: a damaged file, an unknown type of model, or a module that is not sentence-transformers' own.
     """
-    facts = _facts(folder)
+    facts = model_facts(folder)
     if not has_modules(folder):
         named = architecture(folder)
         if named.endswith("ForSequenceClassification"):
@@ -118,9 +117,9 @@ def read_layout(folder: Path, family: Family) -> Layout:
 
     Raises:
         UnsupportedLayout: parts that ours lack.
-        InputError: a damaged file, or a cross-encoder with several labels.
+        InputError: a damaged file.
     """
-    facts = _facts(folder)
+    facts = model_facts(folder)
     if family not in ("cross-encoder", "bi-encoder"):
         raise _unsupported(folder / (MODEL if facts else "config.json"), f"a {family} model")
     if not has_modules(folder):
@@ -136,8 +135,9 @@ def read_layout(folder: Path, family: Family) -> Layout:
     return read(folder, facts, transformer, modules)
 
 
-def _facts(folder: Path) -> dict[str, Any]:
-    return _json(folder / MODEL) if (folder / MODEL).is_file() else {}
+def model_facts(folder: Path) -> dict[str, Any]:
+    """Return sentence-transformers' settings of a whole model; none without its list of modules, as in that library."""
+    return _json(folder / MODEL) if has_modules(folder) and (folder / MODEL).is_file() else {}
 
 
 def architecture(folder: Path) -> str:
@@ -179,12 +179,7 @@ def _bi_encoder(folder: Path, facts: dict, transformer: dict, modules: list[tupl
         names = set(_json(modules[2][1] / "config.json").values())
         if names - {"sentence_embedding", None}:
             raise _unsupported(modules[2][1] / "config.json", "normalising anything but the text's vector")
-    prompts, default = facts.get("prompts") or {}, facts.get("default_prompt_name")
-    fallback = prompts.get(default, "") if default else ""
-    query = prompts.get("query", fallback) or ""
-    # sentence-transformers' names for a passage's prompt
-    passage = next((prompts[name] for name in ("document", "passage", "corpus") if name in prompts), fallback) or ""
-    if (query or passage) and _json(modules[1][1] / "config.json").get("include_prompt") is False:
+    if _json(modules[1][1] / "config.json").get("include_prompt") is False:
         raise _unsupported(modules[1][1] / "config.json", "pooling without the prompt's tokens")
     similarity = facts.get("similarity_fn_name") or "cosine"  # sentence-transformers' own default
     if similarity not in ("cosine", "dot"):
@@ -198,8 +193,6 @@ def _bi_encoder(folder: Path, facts: dict, transformer: dict, modules: list[tupl
         normalize=kinds[-1] == "Normalize" or similarity == "cosine",
         query_length=transformer.get("query_length") or length,
         passage_length=transformer.get("document_length") or length,
-        query_prompt=query,
-        passage_prompt=passage,
     )
 
 
@@ -237,13 +230,12 @@ def _check_labels(folder: Path) -> None:
     """Check that a sequence classifier has one label.
 
     Raises:
-        InputError: it has more.
+        UnsupportedLayout: it has more.
     """
     config = _json(folder / "config.json")
     labels = config.get("num_labels") or len(config.get("id2label") or {0: "", 1: ""})  # transformers writes only the labels
     if labels != 1:
-        found = f"a classifier of {labels} labels, none of which is the score to rank by"
-        raise bad_input(folder / "config.json", wanted="a cross-encoder with one score", found=found, do=_DO)
+        raise _unsupported(folder / "config.json", f"a classifier of {labels} labels")
 
 
 def _json(path: Path) -> dict[str, Any]:

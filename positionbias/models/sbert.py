@@ -23,6 +23,7 @@ from positionbias.models.encoder import NO_LIMIT, quiet_transformers
 from positionbias.models.encoder_template import plain_read
 from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.layout import Family
+from positionbias.models.prompts import OWN, Prompts, heard_prompt, remark_prompts
 from positionbias.models.protocols import CutSide
 from positionbias.models.sbert_encoders import BiEncoder, LibraryEncoder, MultiVector, Sparse, check_padding
 from positionbias.models.tensors import none_of
@@ -33,14 +34,18 @@ _PAIRS = 32  # a cross-encoder's batch, the library's own default
 _DO = "give another model"
 
 
-def load_by_library(folder: Path, family: Family, *, because: str) -> CrossEncoder | LibraryEncoder:
+def load_by_library(
+    folder: Path, family: Family, *, because: str, prompts: Prompts = OWN, label: str | None = None
+) -> CrossEncoder | LibraryEncoder:
     """Load a model of any family with sentence-transformers, on the CPU.
 
-    ``because`` is what ours lack, for the error without the library.
+    ``because`` is what ours lack, for the error without the library; ``prompts`` replace the model's own; ``label`` is the score of a
+    classifier of several.
 
     Raises:
         DependencyError: the library is not installed.
         InputError: it cannot load the whole folder, or its scores do not rank.
+        SettingError: a classifier of several labels, and none of them is named.
     """
     if find_spec("sentence_transformers") is None:
         raise DependencyError(
@@ -65,8 +70,10 @@ def load_by_library(folder: Path, family: Family, *, because: str) -> CrossEncod
         if missing:
             found = f"{none_of(missing)}, which would be drawn at random"
             raise bad_input(folder, wanted=f"a {family} model with all of its weights", found=found, do=_DO)
-        return kind(model.eval(), folder)
-    except InputError:
+        if kind is CrossEncoder:
+            return CrossEncoder(model.eval(), folder, prompts, label)
+        return kind(model.eval(), folder, prompts)
+    except (InputError, SettingError):
         raise
     except Exception as error:  # the library has no errors of its own
         found = (str(error).strip() or type(error).__name__).splitlines()[0]
@@ -131,13 +138,13 @@ class CrossEncoder:
     kind: ClassVar[str] = "cross-encoder"
     library_class: ClassVar[str] = "CrossEncoder"
 
-    def __init__(self, model: Any, folder: Path) -> None:
-        if model.num_labels != 1:
-            found = f"{model.num_labels} labels, none of which is the score to rank by"
-            raise bad_input(folder, wanted="a cross-encoder with one score", found=found, do=_DO)
-        self._model = model
+    def __init__(self, model: Any, folder: Path, prompts: Prompts = OWN, label: str | None = None) -> None:
+        self._model, self.label = model, label
+        self._label = None if model.num_labels == 1 else _place_of(label, _label_names(model), folder)
         self._pairs = _PAIRS
-        self.reader = _reader(model)
+        self.prompts = prompts.or_else(lambda: heard_prompt(model, model.predict, ("a", "b")), str)
+        remark_prompts(folder.name, self.prompts, model.prompts if prompts.query is None else {})
+        self.reader = _reader(model, self.prompts)
         check_padding(model.tokenizer, lambda texts: torch.as_tensor(self.score(texts[0], texts)), folder)
 
     @property
@@ -153,13 +160,18 @@ class CrossEncoder:
     def score(self, query: str, passages: Sequence[str]) -> Any:
         """Return raw scores ``(len(passages),)``, in smaller batches if the device's memory is too small.
 
+        The score of a classifier of several labels is the log-probability of the named one.
+
         Raises:
             SettingError: one pair does not fit.
         """
-        pairs = [(query, passage) for passage in passages]
+        pairs = [(query, f"{self.prompts.passage or ''}{passage}") for passage in passages]
+        activation = nn.Identity() if self._label is None else nn.LogSoftmax(dim=-1)
+        settings = {"prompt": self.prompts.query, "show_progress_bar": False, "activation_fn": activation}
         while True:
             try:
-                return self._model.predict(pairs, batch_size=self._pairs, show_progress_bar=False, activation_fn=nn.Identity())
+                scores = self._model.predict(pairs, batch_size=self._pairs, **settings)
+                return scores if self._label is None else scores[:, self._label]
             except torch.OutOfMemoryError as error:
                 if self._pairs == 1:
                     raise SettingError(
@@ -175,6 +187,7 @@ class _PairReader:
 
     tokenizer: Any
     room: int
+    prompts: Prompts
 
     @property
     def cut_side(self) -> CutSide:
@@ -183,27 +196,48 @@ class _PairReader:
         return side
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the token numbers of queries, as many as a pair has room for."""
-        return plain_read(self.tokenizer, texts, self.room)
+        """Return the token numbers of queries with their prompt, as many as a pair has room for."""
+        return plain_read(self.tokenizer, [f"{self.prompts.query}{text}" for text in texts], self.room)
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the token numbers of passages, as many as a pair has room for."""
-        return plain_read(self.tokenizer, texts, self.room)
+        """Return the token numbers of passages with their prompt, as many as a pair has room for."""
+        return plain_read(self.tokenizer, [f"{self.prompts.passage}{text}" for text in texts], self.room)
 
 
-def _reader(model: Any) -> _PairReader | None:
-    """Return the reader of a cross-encoder's pairs; None if it adds a prompt or a template, or names no limit."""
+def _label_names(model: Any) -> list[str]:
+    """Return the names of a classifier's labels, numbers where its files name none."""
+    names = getattr(getattr(model[0], "config", None), "id2label", None) or {}
+    labels = range(model.num_labels)
+    return [str(names[label]) for label in labels] if len(names) == len(labels) else list(map(str, labels))
+
+
+def _place_of(label: str | None, names: Sequence[str], folder: Path) -> int:
+    """Return the place of the label to rank by.
+
+    Raises:
+        SettingError: none is named, or another.
+    """
+    if label not in names:
+        given = "" if label is None else f"; {label!r} is none of them"
+        raise SettingError(
+            f"{folder}: this cross-encoder has {len(names)} labels, {', '.join(names)}{given}: name the one to rank by with --score-label"
+        )
+    return names.index(label)
+
+
+def _reader(model: Any, prompts: Prompts) -> _PairReader | None:
+    """Return the reader of a cross-encoder's pairs; None if it adds a template, or names no limit."""
     from transformers import PreTrainedTokenizerBase
 
     first, tokenizer, limit = model[0], model.tokenizer, model.max_seq_length
     plain = getattr(first, "transformer_task", None) in ("sequence-classification", "feature-extraction")
-    if not plain or "message" in first.modality_config or model.default_prompt_name:
+    if not plain or "message" in first.modality_config:
         return None
     if not isinstance(tokenizer, PreTrainedTokenizerBase):
         return None
     if not limit or limit >= NO_LIMIT:
         return None
-    return _PairReader(deepcopy(tokenizer), int(limit) - tokenizer.num_special_tokens_to_add(pair=True))
+    return _PairReader(deepcopy(tokenizer), int(limit) - tokenizer.num_special_tokens_to_add(pair=True), prompts)
 
 
 _KINDS: dict[Family, type[CrossEncoder] | type[LibraryEncoder]] = {

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.core.errors import bad_input
+from positionbias.models.prompts import OWN, Prompts, heard_prompt, remark_prompts
 from positionbias.models.protocols import CutSide
 
 __all__ = ["BiEncoder", "LibraryEncoder", "MultiVector", "ReadText", "Sparse", "check_padding"]
@@ -60,7 +61,7 @@ class LibraryEncoder:
     kind: ClassVar[str]
     library_class: ClassVar[str]
 
-    def __init__(self, model: Any, folder: Path) -> None:
+    def __init__(self, model: Any, folder: Path, prompts: Prompts = OWN) -> None:
         from transformers import PreTrainedTokenizerBase
 
         self._model = model
@@ -68,7 +69,11 @@ class LibraryEncoder:
         # a copy: texts are read in a thread while the model works, and calling a tokenizer sets its padding and truncation
         self._counting = deepcopy(tokenizer) if isinstance(tokenizer, PreTrainedTokenizerBase) else None
         self.cut_side: CutSide = getattr(self._counting, "truncation_side", "right")
-        check_padding(tokenizer, lambda texts: self._rows(self._encode(model.encode_document, texts))[0].sum(dim=1), folder)
+        self.prompts = prompts.or_else(
+            lambda: heard_prompt(model, model.encode_query, "a"), lambda: heard_prompt(model, model.encode_document, "a")
+        )
+        remark_prompts(folder.name, self.prompts, model.prompts if prompts != self.prompts else {})
+        check_padding(tokenizer, lambda texts: self._rows(self._passages(texts))[0].sum(dim=1), folder)
 
     @property
     def device(self) -> torch.device:
@@ -95,27 +100,32 @@ class LibraryEncoder:
         return int(min((limit for limit in limits if limit and limit < sys.maxsize), default=sys.maxsize))  # "inf" is no limit
 
     def read_queries(self, texts: Sequence[str]) -> list[ReadText]:
-        """Return queries with their lengths in tokens, without prompts; 0 for an empty text."""
-        return self._read(texts, self._limit("query_length"))
+        """Return queries with their lengths in tokens, with their prompt; 0 for an empty text."""
+        return self._read(texts, self._limit("query_length"), self.prompts.query)
 
     def read_passages(self, texts: Sequence[str]) -> list[ReadText]:
-        """Return passages with their lengths in tokens, without prompts; 0 for an empty text."""
-        return self._read(texts, self.room)
+        """Return passages with their lengths in tokens, with their prompt; 0 for an empty text."""
+        return self._read(texts, self.room, self.prompts.passage)
 
-    def _read(self, texts: Sequence[str], limit: int) -> list[ReadText]:
+    def _read(self, texts: Sequence[str], limit: int, prompt: str | None) -> list[ReadText]:
         if self._counting is not None and texts:
-            lengths = [len(row) for row in self._counting(list(texts), verbose=False, truncation=False)["input_ids"]]
+            whole = [f"{prompt}{text}" for text in texts]
+            lengths = [len(row) for row in self._counting(whole, verbose=False, truncation=False)["input_ids"]]
         else:  # word vectors without an encoder: lengths only matter for batches
             lengths = [len(text.split()) for text in texts]
         return [ReadText(text, min(length, limit) if text.strip() else 0) for text, length in zip(texts, lengths, strict=True)]
 
     def encode_queries(self, queries: Sequence[ReadText]) -> tuple[Tensor, Tensor]:
         """Implement ``PassageEncoder.encode_queries``."""
-        return self._rows(self._encode(self._model.encode_query, [query.text for query in queries]))
+        encode = partial(self._model.encode_query, prompt=self.prompts.query)
+        return self._rows(self._encode(encode, [query.text for query in queries]))
 
     def encode_passages(self, passages: Sequence[ReadText]) -> tuple[Tensor, Tensor]:
         """Implement ``PassageEncoder.encode_passages``."""
-        return self._rows(self._encode(self._model.encode_document, [passage.text for passage in passages]))
+        return self._rows(self._passages([passage.text for passage in passages]))
+
+    def _passages(self, texts: list[str]) -> Any:
+        return self._encode(partial(self._model.encode_document, prompt=self.prompts.passage), texts)
 
     def _encode(self, encode: Any, texts: list[str]) -> Any:
         return encode(texts, batch_size=max(1, len(texts)), show_progress_bar=False)
@@ -183,8 +193,8 @@ class Sparse(LibraryEncoder):
     kind = "sparse"
     library_class = "SparseEncoder"
 
-    def __init__(self, model: Any, folder: Path) -> None:
-        super().__init__(model, folder)
+    def __init__(self, model: Any, folder: Path, prompts: Prompts = OWN) -> None:
+        super().__init__(model, folder, prompts)
         if model.similarity_fn_name not in ("dot", "cosine"):
             found = f"{model.similarity_fn_name} similarity"
             raise bad_input(

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from positionbias.core.arrays import as_array
 from positionbias.core.errors import InputError, PositionBiasError, where_raised
+from positionbias.models.prompts import Prompts
 from positionbias.models.protocols import UNKNOWN_ROOM
 
 __all__ = ["TextEncoder", "encoder_of_object"]
@@ -63,7 +64,7 @@ class TextEncoder:
     def __init__(
         self, name: str, queries: Encode, passages: Encode, *, similarity: str = "dot", at_once: int = AT_ONCE
     ) -> None:
-        self.config = _Shape(name, similarity)
+        self.config, self.prompts = _Shape(name, similarity), Prompts("", "")
         self.encode, self._queries, self._passages, self._at_once = passages, queries, passages, at_once
         self._dimension: int | None = None
         for side, encode in [("queries", queries), *([("passages", passages)] if passages != queries else [])]:
@@ -106,11 +107,11 @@ class TextEncoder:
 
     def encode_queries(self, queries: Sequence[_Row]) -> tuple[Tensor, Tensor]:
         """Call the function of queries: ``(n, 1, dim)`` and ``(n, 1)``."""
-        return self._encode(self._queries, "queries", queries)
+        return self._encode(self._queries, "queries", queries, self.prompts.query)
 
     def encode_passages(self, passages: Sequence[_Row]) -> tuple[Tensor, Tensor]:
         """Call the function of passages: ``(n, 1, dim)`` and ``(n, 1)``."""
-        return self._encode(self._passages, "passages", passages)
+        return self._encode(self._passages, "passages", passages, self.prompts.passage)
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
         """Return the similarities ``(n,)``."""
@@ -118,8 +119,8 @@ class TextEncoder:
             query, passage = F.normalize(query, dim=-1), F.normalize(passage, dim=-1)
         return (query[:, 0] * passage[:, 0]).sum(dim=-1)
 
-    def _encode(self, encode: Encode, side: str, rows: Sequence[_Row]) -> tuple[Tensor, Tensor]:
-        texts = [row.text for row in rows]
+    def _encode(self, encode: Encode, side: str, rows: Sequence[_Row], prompt: str | None) -> tuple[Tensor, Tensor]:
+        texts = [f"{prompt or ''}{row.text}" for row in rows]
         parts = [self._call(encode, side, texts[at : at + self._at_once]) for at in range(0, len(texts), self._at_once)]
         return torch.from_numpy(np.concatenate(parts))[:, None], torch.ones(len(texts), 1, dtype=torch.bool)
 

@@ -36,6 +36,7 @@ class Encoder:
         place="read",
     )
     kind: str | None = declared_setting(None, READ_AS)
+    query_prompt: str | None = declared_setting(None, settings_of(Computing)["query_prompt"])
     device: str = setting(
         DEVICES[0], "Device to compute on; auto is the GPU if there is one.", choices=DEVICES, panel=Panel.COMPUTING
     )
@@ -53,7 +54,7 @@ class Encoder:
     @property
     def loading(self) -> Loading:
         """How the model is loaded, in any process."""
-        return Computing(self.device, self.config).loading(self.encoder or ENCODER, self.kind)
+        return Computing(self.device, self.config, self.query_prompt).loading(self.encoder or ENCODER, self.kind)
 
     def open(self) -> tuple[Checkpoint, KeptVectors]:
         """Return the model on its device, and its vectors of queries, which are kept for the next command.

@@ -216,7 +216,7 @@ def encode(
 
     Raises:
         SettingError: a model with several vectors a text, or one that compares by a distance; a GPU that is not there.
-        InputError: no such collection or model, or a vector that is not finite or not within float16's range.
+        InputError: no such collection or model, or a vector that is not finite, or too large or too small for float16.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Example:

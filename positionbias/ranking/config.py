@@ -157,12 +157,24 @@ class RankingConfig:
 
 @dataclass(frozen=True, slots=True)
 class Computing:
-    """The device and precision of a model's computation, and whether an endpoint's answers are kept."""
+    """How a model is run: its device and precision, its prompts, the label that is its score, and whether an endpoint's answers are kept."""
 
     device: str = setting(
         "auto", "Device to compute on; auto is the GPU if there is one.", choices=DEVICES, panel=Panel.COMPUTING
     )
     config: RankingConfig = field(default_factory=RankingConfig)
+    query_prompt: str | None = setting(
+        None, "Text before each query.", absent="what sentence-transformers puts there", metavar="TEXT"
+    )
+    passage_prompt: str | None = setting(
+        None, "Text before each passage.", absent="what sentence-transformers puts there", metavar="TEXT"
+    )
+    score_label: str | None = setting(
+        None,
+        "Label whose log-probability is the score, of a cross-encoder with several.",
+        metavar="NAME",
+        panel=Panel.ADVANCED,
+    )
     store: bool = setting(
         True, "Keep an endpoint's answers (numbers, no texts), so that nothing is paid for twice.", panel=Panel.COMPUTING
     )
@@ -203,11 +215,13 @@ class Loading:
     def __call__(self) -> Checkpoint:
         """Load it, as ``Computing.load``."""
         from positionbias.models.checkpoint import load_checkpoint
+        from positionbias.models.prompts import Prompts
 
         computing = self.computing
         device = computing.pick_device()
         computing.config.dtype(device)  # refuses before anything is read
-        checkpoint = load_checkpoint(self.model, self.kind, store=computing.store)
+        prompts = Prompts(computing.query_prompt, computing.passage_prompt)
+        checkpoint = load_checkpoint(self.model, self.kind, store=computing.store, prompts=prompts, label=computing.score_label)
         computing.config.check(checkpoint.model, device)
         checkpoint.model.to(device)
         return checkpoint

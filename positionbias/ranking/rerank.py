@@ -22,7 +22,7 @@ from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Query
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
-from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import AnyRanker, Served, encodes_alone, known_room
 from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_pairs, keep_scores, pairs_in
 from positionbias.ranking.config import Elsewhere, RankingConfig, Reranking, Spread
@@ -208,9 +208,11 @@ def rerank_run(
             "depth": depth,
             **({"without_own": True} if reranking.without_own else {}),
             "precision": str(config.dtype(device)).removeprefix("torch."),
+            "model": shape_of(checkpoint.model),
         },
         inputs=tuple(input_ref(role, path, c, artefact=out) for (role, path), c in zip(places, checksums, strict=True)),
         licence=collection.manifest.licence,
+        notes=checkpoint.manifest.notes,
         versions=package_versions(*config.packages(device)),
     )
     job: JsonObject = {"rerank": name, **manifest.settings, "inputs": checksums, **config.arithmetic(checkpoint.model)}

@@ -100,6 +100,7 @@ def teach(
             asked.source,
         ),
         licence=collection.manifest.licence,
+        notes=model.manifest.notes,
     )
     inputs = [(ref.role, ref.checksum) for ref in manifest.inputs]
     job: JsonObject = {

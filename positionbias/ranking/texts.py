@@ -71,6 +71,8 @@ def _scores(model: TextScorer, name: str, candidates: Run, query_id: str, query:
     """Return checked scores ``(len(passages),)`` float32; NaN where a served model gave none."""
     if not passages:
         return np.empty(0, np.float32)
+    if isinstance(model, ServedScorer) and (prompts := getattr(model, "prompts", None)) is not None:
+        query, passages = f"{prompts.query}{query}", [f"{prompts.passage}{passage}" for passage in passages]
     try:
         with naming_text("passage", lambda: zip(candidates[query_id].passage_ids, passages, strict=True)):
             given = as_array(model.score(query, passages))

@@ -155,7 +155,8 @@ def test_a_model_that_reads_pairs(rerank, run_path, cat, tmp_path):
     assert result["payload"]["rows"]["candidates"] == before.pairs
     assert "pairs up to the length limit" in result["payload"]["rows"]
     settings = json.loads((tmp_path / "cat.run.manifest.json").read_text())["settings"]
-    assert settings == {"split": "test", "depth": 6, "precision": "bfloat16"}
+    shape = {"kind": "bert_cat", "pair_length": 230, "head": "linear"}
+    assert settings == {"split": "test", "depth": 6, "precision": "bfloat16", "model": shape}
 
 
 def test_int8_says_how_far_it_is_from_float32(rerank, run_path, cat, tmp_path):

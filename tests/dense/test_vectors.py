@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,7 +27,7 @@ from positionbias.dense.vectors import Vectors
 from positionbias.engine.choose import open_engine
 from positionbias.models import packed_models
 from positionbias.models.bert_dot import BertDot
-from positionbias.models.checkpoint import Checkpoint, load_checkpoint
+from positionbias.models.checkpoint import Checkpoint, load_checkpoint, user_checkpoint
 from positionbias.models.int8 import multiplies_int8
 from positionbias.ranking.config import Computing, RankingConfig, Spread
 from tests.forked import forked
@@ -334,17 +335,25 @@ def test_a_cache_that_leads_elsewhere_is_refused(tmp_path: Path, inside: str) ->
         _ = vectors.cache
 
 
+# float16 has steps of 2⁻²⁴ = 5.96·10⁻⁸ below 2⁻¹⁴, so 10⁻⁶ = 16.78 steps is kept as 17, 1.3 % off, and 2.9·10⁻⁸, under half a step, as 0
+@pytest.mark.parametrize(("numbers", "held"), [
+    ([1e6, 0.0], False), ([1e-6, 1e-6], False), ([2.9e-8, 0.0], False), ([2.0**-20, 3 * 2.0**-24], True), ([1.0, 2.9e-8], True),
+    ([0.0, 0.0], True), ([1e-4, 0.1], True),
+])  # fmt: skip
 def test_what_float16_cannot_hold_is_said_with_its_passage(
-    checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    numbers: list[float], held: bool, collection: Collection, tmp_path: Path
 ) -> None:
-    encode = SingleVectors.encode
-    monkeypatch.setattr(SingleVectors, "encode", lambda *given: encode(*given) * np.float32(1e6))
-    first = collection.passage_ids()[0]
-    with pytest.raises(
-        InputError, match=rf"passage '{first}': wanted a vector of finite numbers within float16; .*on-disk float32"
-    ):
-        encode_collection(checkpoint, collection, tmp_path / "v")
-    assert len(encode_collection(checkpoint, collection, tmp_path / "v", on_disk="float32")) == 60
+    coded = user_checkpoint(lambda texts: np.tile(np.float32(numbers), (len(texts), 1)), "coded", "bi-encoder")
+    if held:
+        kept = stored(encode_collection(coded, collection, tmp_path / "v"))
+        np.testing.assert_array_equal(kept[0], np.float16(numbers))
+    else:
+        first = collection.passage_ids()[0]
+        message = f"passage '{first}': float16 does not hold its vector, whose largest number is {max(numbers):g}; give --precision-"
+        with pytest.raises(InputError, match=re.escape(message)):
+            encode_collection(coded, collection, tmp_path / "v")
+    full = stored(encode_collection(coded, collection, tmp_path / "full", on_disk="float32"))
+    np.testing.assert_array_equal(full[0], np.float32(numbers))
 
 
 def test_models_with_several_vectors_or_a_distance_are_refused(collection: Collection, tmp_path: Path) -> None:

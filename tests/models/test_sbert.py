@@ -433,7 +433,9 @@ def test_a_damaged_folder_is_one_line(tmp_path: Path) -> None:
 
 def test_more_scores_than_one(tmp_path: Path) -> None:
     modules = [transformer(tmp_path / "tiny"), pooling("mean"), head(out_features=3)]
-    with pytest.raises(InputError, match="wanted a cross-encoder with one score; found 3 labels"):
+    with pytest.raises(
+        SettingError, match="this cross-encoder has 3 labels, 0, 1, 2: name the one to rank by with --score-label"
+    ):
         load_checkpoint(kept(cross_encoder(modules=modules), tmp_path / "three"))
 
 

@@ -255,11 +255,6 @@ FAULTS: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda p: (p / "2_Dense" / "model.safetensors").unlink(),
         "wanted a safetensors file; found no such file",
     ),
-    "three labels": (
-        "labels",
-        lambda p: None,
-        "wanted a cross-encoder with one score; found a classifier of 3 labels, none of which",
-    ),
     "untrained": (
         "bare",
         lambda p: None,
@@ -275,8 +270,6 @@ def outside(place: Path) -> None:
 
 
 def made(kind: str, folder: Path) -> Path:
-    if kind == "labels":
-        return saved("bert", folder / "labels", classifier=True, labels=3)
     encoder = tiny_encoder(folder / "tiny")
     if kind == "bare":
         return encoder

@@ -180,7 +180,7 @@ def test_encode_and_retrieve(collection: Collection, folder: Path) -> None:
     assert (len(made), made.dimension, made.manifest.settings["shape"]) == (
         200,
         64,
-        {"kind": "encoder", "name": "vectorial:encode", "similarity": "dot"},
+        {"kind": "encoder", "name": "vectorial:encode", "similarity": "dot", "query_prompt": "", "passage_prompt": ""},
     )
     from positionbias.settings import ByVectors
 
