@@ -5,6 +5,7 @@
 False alarms: two systems of equal quality, five queries a passage whose differences agree more or less, so that the variance of their mean is
 1, 1.3 or 1.7 times that of independent queries (the design effect). Half of the differences are 0, few are near 1, as those of nDCG are.
 Coverage: 95 % intervals of a mean, of a difference and of a relative change over few clusters, by percentiles of resamples and by the jackknife.
+Bounded: the same intervals of measures that are mostly 0 or 1, as they come and as they are shown (within the measure, with the rule of three).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 import platform
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -27,7 +29,16 @@ from measuring import hardware, result_place
 from scipy import stats
 
 from positionbias.core.seeds import generator
-from positionbias.evaluation.bootstrap import FEW, Replicates, cluster_queries, means_without, resampled_means
+from positionbias.evaluation.bootstrap import (
+    FEW,
+    Replicates,
+    Span,
+    bounded,
+    cluster_queries,
+    means_without,
+    replicated_means,
+    resampled_means,
+)
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.significance import clustered_p, corrected
 
@@ -37,6 +48,8 @@ QUERIES = (50, 200, 1_000)
 EFFECTS = (1.0, 1.3, 1.7)
 CLUSTERS = (5, 10, 20, 30, 40, 60)
 SAME = 0.5  # share of queries that both systems answer alike
+SIZES = (5, 10, 30, 100)
+ALIKE = (0.5, 0.8, 0.95, 0.99)  # share of queries with 1; half of the rest have 0, half something between
 TESTS = ("Wilcoxon", "t", "sign flips", "jackknife t")
 STATISTICS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "mean": lambda means: means[..., 0],
@@ -129,12 +142,12 @@ def coverage(clusters: int, per_cluster: int, *, draws: int, resamples: int = 2_
         assert drawn is not None
         whole = values.mean(axis=0)
         ways = {
-            "percentiles": Replicates(whole, drawn.means, None, ""),
-            "jackknife t": Replicates(whole, means_without(values, of), clusters - 1, ""),
+            "percentiles": Replicates(whole, drawn.means, None, "", clusters),
+            "jackknife t": Replicates(whole, means_without(values, of), clusters - 1, "", clusters),
         }
         for (name, statistic), (way, replicates) in product(STATISTICS.items(), ways.items()):
             if name != "relative change" or (replicates.means[:, 0] > 0).all():
-                interval, truth = replicates.interval(statistic), float(statistic(means))
+                interval, truth = replicates.free_interval(statistic), float(statistic(means))
                 found.setdefault((name, way), []).append((interval.low <= truth <= interval.high, interval.high - interval.low))
     return Covered(
         clusters,
@@ -144,6 +157,54 @@ def coverage(clusters: int, per_cluster: int, *, draws: int, resamples: int = 2_
         {key: sum(held for held, _ in of) for key, of in found.items()},
         {key: sum(length for _, length in of) / len(of) for key, of in found.items()},
     )
+
+
+def mostly_one(rng: np.random.Generator, share: float, queries: int) -> np.ndarray:
+    """nDCG@10 of two systems, ``(queries, 2)``, independent queries: 1 for a share of them, 0 or something between for the others."""
+    between = 1 / np.log2(rng.integers(3, 12, size=(queries, 2)))
+    others = np.where(rng.random((queries, 2)) < 0.5, 0.0, between)
+    return np.where(rng.random((queries, 2)) < share, 1.0, others)
+
+
+def bounded_coverage(queries: int, share: float, *, draws: int, seed: int = 1) -> dict[str, dict[str, float]]:
+    """Of a mean and a difference: the share of intervals that hold the truth, their length and the share without width, before and after the bounds."""
+    mean = share + (1 - share) / 2 * float(np.mean(1 / np.log2(np.arange(3, 12))))
+    truths = {"mean": (mean, Span(0.0, 1.0)), "difference": (0.0, Span(-1.0, 1.0))}
+    sums: dict[str, dict[str, float]] = {name: defaultdict(float) for name in truths}
+    for draw in range(draws):
+        values = mostly_one(generator(seed, "mostly one", queries, f"{share:g}", draw), share, queries)
+        replicates = replicated_means(values, None, seed=draw, resamples=1_000)
+        assert replicates is not None
+        for name, (truth, span) in truths.items():
+            free = replicates.free_interval(STATISTICS[name])
+            for when, interval in (("before", free), ("after", bounded(free, queries, span))):
+                assert interval is not None
+                low, high = interval.low - 1e-9, interval.high + 1e-9
+                sums[name][f"{when}, held"] += (low <= truth <= high) / draws
+                sums[name][f"{when}, length"] += (interval.high - interval.low) / draws
+                sums[name][f"{when}, no width"] += (interval.high - interval.low < 1e-9) / draws
+    return sums
+
+
+def bounded_table(draws: int) -> list[str]:
+    """A row a number of queries and a share of 1."""
+    lines = [
+        "## Measures that are mostly 1",
+        "",
+        "Share of 95 % intervals that hold the truth, their mean length, and how many have no width; before and after they are bounded. Two equal systems, independent queries.",
+        "",
+        "| queries | share with 1 | draws | mean, before | mean, after | difference, before | difference, after |",
+        "|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for queries, share in product(SIZES, ALIKE):
+        found = bounded_coverage(queries, share, draws=draws)
+        cells = [
+            f"{_percent(of[f'{when}, held'])} ({of[f'{when}, length']:.3f}; {_percent(of[f'{when}, no width'])})"
+            for of in found.values()
+            for when in ("before", "after")
+        ]
+        lines.append(f"| {queries} | {_percent(share)} | {draws:,} | {' | '.join(cells)} |")
+    return [*lines, ""]
 
 
 def exact(count: int, draws: int) -> tuple[float, float]:
@@ -223,6 +284,7 @@ def main() -> None:
     started, load = time.process_time(), os.getloadavg()[0]
     of_alarms = [alarms(queries, effect, draws=given.draws) for queries in QUERIES for effect in EFFECTS]
     of_coverage = [coverage(clusters, each, draws=given.small) for each in (1, PER_CLUSTER) for clusters in CLUSTERS]
+    of_bounds = bounded_table(given.small)
     seconds = time.process_time() - started
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "positionbias"))
     lines = [
@@ -234,6 +296,7 @@ def main() -> None:
         "",
         *alarm_table(of_alarms),
         *coverage_table(of_coverage),
+        *of_bounds,
     ]
     place = result_place("clustered_tests")
     place.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")

@@ -64,7 +64,7 @@ def gain_result(
         positions_of(task.evidence, buckets),
         buckets,
         task.clusters,
-        settings=BucketSettings(settings.seed, f"gain in {measure} over {first.name}", settings.minimum),
+        settings=BucketSettings(settings.seed, f"gain in {measure} over {first.name}", settings.minimum, changes=True),
     )
     slope = payload.figures.slope.value
     return system.result(task, GAIN, payload, value=slope, count=sum(payload.counts), seed=settings.seed)

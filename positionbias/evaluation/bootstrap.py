@@ -7,6 +7,8 @@ standard error [decision]: with θ(g) the estimate without cluster g, of G,
     se² = (G − 1) / G · Σ_g (θ(g) − θ)²,   interval θ ± t(0.975, G − 1) · se
 
 If each query is its own cluster, the interval of a mean is the textbook t interval.
+
+Every interval over queries passes ``bounded``: none of fewer than five clusters, none outside what the measure can be, none of width 0.
 """
 
 from __future__ import annotations
@@ -23,12 +25,16 @@ from positionbias.core.seeds import generator
 
 __all__ = [
     "FEW",
+    "FEWEST",
     "LEVEL",
     "RESAMPLES",
+    "TOO_FEW",
     "Clusters",
     "Replicates",
     "Resamples",
+    "Span",
     "bootstrap_mean",
+    "bounded",
     "cluster_labels",
     "cluster_queries",
     "jackknife_error",
@@ -38,15 +44,28 @@ __all__ = [
     "replicated_means",
     "resampled_means",
     "resampled_sums",
+    "span_of",
     "sums_by_cluster",
     "t_interval",
 ]
 
+
 RESAMPLES = 2_000
 LEVEL = 0.95
 FEW = 30  # up to this number of clusters, the interval is the jackknife's
+FEWEST = 5  # fewer clusters have no interval [decision]
+TOO_FEW = f"fewer than {FEWEST} clusters of queries"
+_UNSEEN = 3.0  # rule of three: what none of n shows, at most 3 / n of all do, at 95 %
 _BLOCK_DRAWS = 2_000_000
 _NOTHING = 1e-12  # rounding error of a mean, relative to the largest value
+
+
+class Span(NamedTuple):
+    """The least and the greatest value that a mean can have, and by how much one query can differ from the others (a measure's range)."""
+
+    low: float
+    high: float
+    reach: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +98,36 @@ def cluster_queries(clusters: Sequence[str] | None, queries: int) -> Clusters:
 def cluster_labels(clusters: Mapping[str, str] | None, query_ids: Sequence[str]) -> list[str] | None:
     """Return the cluster of each query, by default its own id; None without ``clusters``."""
     return None if clusters is None else [clusters.get(query_id, query_id) for query_id in query_ids]
+
+
+def span_of(values: Any, *, changes: bool = False) -> Span | None:
+    """Return what the mean of a measure's values can be, [0, 1], or of ``changes`` of it, [−1, 1]; None if a value lies outside (a count, a score).
+
+    >>> span_of([0.0, 0.63]), span_of([0.0, 0.63], changes=True), span_of([0.0, 7.0])
+    (Span(low=0.0, high=1.0, reach=1.0), Span(low=-1.0, high=1.0, reach=1.0), None)
+    """
+    least, numbers = -1.0 if changes else 0.0, np.asarray(values, np.float64)
+    held = numbers[~np.isnan(numbers)]
+    return Span(least, 1.0) if ((held >= least) & (held <= 1)).all() else None
+
+
+def bounded(interval: Interval, clusters: int, span: Span | None) -> Interval | None:
+    """Return the part of a mean's interval that lies in ``span``; None with fewer than ``FEWEST`` clusters.
+
+    If nothing varies, the rule of three gives its width: of n clusters that agree, at most a share 3 / n of all differ, each by at most ``span.reach``.
+    Without a span such an interval is undefined.
+    """
+    if clusters < FEWEST:
+        return None
+    low, high, method = interval.low, interval.high, interval.method
+    if high - low <= _NOTHING * max(1.0, abs(low)):
+        if span is None:
+            return None
+        half = _UNSEEN / clusters * span.reach
+        low, high, method = low - half, high + half, f"rule of three, n = {clusters:,}"
+    if span is not None:
+        low, high = max(low, span.low), min(high, span.high)
+    return replace(interval, low=low, high=high, method=method)
 
 
 def resampled_sums(sums: Any, *, seed: int, resamples: int) -> np.ndarray:
@@ -183,13 +232,18 @@ class Replicates:
     means: np.ndarray
     freedom: int | None
     method: str
+    clusters: int
 
     def of(self, *columns: int) -> Replicates:
         """Return those of these columns, in this order."""
         return replace(self, whole=self.whole[[*columns]], means=self.means[:, [*columns]])
 
-    def interval(self, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval:
-        """Return the 95 % interval of a function of means ``(…, k)``."""
+    def interval(self, statistic: Callable[[np.ndarray], np.ndarray], span: Span | None = None) -> Interval | None:
+        """Return the 95 % interval of a function of means ``(…, k)``, as ``bounded`` has it."""
+        return bounded(self.free_interval(statistic), self.clusters, span)
+
+    def free_interval(self, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval:
+        """Return the interval before ``bounded``."""
         if self.freedom is None:
             return percentile_interval(statistic(self.means), self.method)
         value = float(statistic(self.whole))
@@ -203,18 +257,23 @@ def replicated_means(
     found = cluster_queries(clusters, len(columns))
     if 2 <= found.count <= FEW:
         method = f"cluster jackknife, t, {found.drawn}"
-        return Replicates(columns.mean(axis=0), means_without(columns, found), found.count - 1, method)
+        return Replicates(columns.mean(axis=0), means_without(columns, found), found.count - 1, method, found.count)
     drawn = resampled_means(columns, clusters, seed=seed, resamples=resamples)
-    return None if drawn is None else Replicates(columns.mean(axis=0), drawn.means, None, drawn.method)
+    return None if drawn is None else Replicates(columns.mean(axis=0), drawn.means, None, drawn.method, found.count)
 
 
 def bootstrap_mean(
-    values: Sequence[float] | np.ndarray, clusters: Sequence[str] | None, *, seed: int, resamples: int = RESAMPLES
+    values: Sequence[float] | np.ndarray,
+    clusters: Sequence[str] | None,
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+    span: Span | None = None,
 ) -> Interval | None:
     """Return the 95 % interval of the mean: percentile bootstrap, or jackknife t with few clusters; its ``method`` says which.
 
-    ``clusters[i]`` names the cluster of ``values[i]``. Returns None with fewer than two clusters.
+    ``clusters[i]`` names the cluster of ``values[i]``. ``span`` is that of ``bounded``.
     """
     columns = np.asarray(values, dtype=np.float64).reshape(-1, 1)
     found = replicated_means(columns, clusters, seed=seed, resamples=resamples)
-    return None if found is None else found.interval(lambda means: means[..., 0])
+    return None if found is None else found.interval(lambda means: means[..., 0], span)

@@ -14,7 +14,18 @@ import numpy as np
 from msgspec import UNSET
 
 from positionbias.core.interval import Interval
-from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries, jackknife_error, means_without, t_interval
+from positionbias.evaluation.bootstrap import (
+    FEWEST,
+    LEVEL,
+    TOO_FEW,
+    Clusters,
+    Span,
+    bounded,
+    cluster_queries,
+    jackknife_error,
+    means_without,
+    t_interval,
+)
 from positionbias.evaluation.significance import corrected
 from positionbias.results.buckets import Slope
 
@@ -68,8 +79,8 @@ class Estimate:
         )
 
 
-def clustered_mean(values: np.ndarray, clusters: Sequence[str] | None) -> Estimate:
-    """Estimate the mean of ``values (queries,)``, Σ values / queries: a cluster weighs as much as its queries."""
+def clustered_mean(values: np.ndarray, clusters: Sequence[str] | None, span: Span | None = None) -> Estimate:
+    """Estimate the mean of ``values (queries,)``, Σ values / queries: a cluster weighs as much as its queries; ``span`` as in ``bounded``."""
     values = np.asarray(values, np.float64)
     queries = len(values)
     if not queries:
@@ -77,8 +88,8 @@ def clustered_mean(values: np.ndarray, clusters: Sequence[str] | None) -> Estima
     found = cluster_queries(clusters, queries)
     mean = float(values.mean())
     if found.count < 2:
-        return Estimate(mean, count=queries, undefined="the interval: fewer than two clusters of queries")
-    return _jackknife(mean, means_without(values[:, None], found)[:, 0], float(np.abs(values).max()), found, queries)
+        return Estimate(mean, count=queries, undefined=f"the interval: {TOO_FEW}")
+    return _jackknife(mean, means_without(values[:, None], found)[:, 0], float(np.abs(values).max()), found, queries, span)
 
 
 def clustered_slope(
@@ -106,7 +117,7 @@ def clustered_slope(
         return Estimate(None, count=queries, undefined=f"every position is the same{within}")
     slope = together / spread
     if found.count < 2:
-        return Estimate(slope, count=queries, undefined="the interval: fewer than two clusters of queries")
+        return Estimate(slope, count=queries, undefined=f"the interval: {TOO_FEW}")
     spreads, togethers = _without(x, y, stratum, n, found)
     if (spreads <= _NOTHING * spread).any():
         return Estimate(slope, count=queries, undefined="the interval: without one cluster every position is the same")
@@ -133,7 +144,9 @@ def _without(
     return remaining(x * x, a, a), remaining(x * y, a, b)
 
 
-def _jackknife(value: float, without: np.ndarray, size: float, clusters: Clusters, queries: int) -> Estimate:
+def _jackknife(
+    value: float, without: np.ndarray, size: float, clusters: Clusters, queries: int, span: Span | None = None
+) -> Estimate:
     """Return the estimate from leave-one-cluster-out values; ``size`` is the magnitude against which rounding is judged."""
     from scipy import stats
 
@@ -141,10 +154,12 @@ def _jackknife(value: float, without: np.ndarray, size: float, clusters: Cluster
     error = jackknife_error(value, without)
     method = f"cluster jackknife, t, {clusters.drawn}"
     if error <= _NOTHING * size or error == 0:
-        same = Interval(value, value, LEVEL, method)
+        same = bounded(Interval(value, value, LEVEL, method), clusters.count, span)
         return Estimate(value, same, None, 0.0, freedom, queries, "p: all clusters agree")
     p = float(2 * stats.t.sf(abs(value) / error, freedom))
-    return Estimate(value, t_interval(value, error, freedom, method), p, error, freedom, queries)
+    interval = bounded(t_interval(value, error, freedom, method), clusters.count, span)
+    undefined = "" if clusters.count >= FEWEST else f"the interval: {TOO_FEW}"
+    return Estimate(value, interval, p, error, freedom, queries, undefined)
 
 
 def joined_error(estimates: Sequence[Estimate]) -> tuple[float, float] | None:

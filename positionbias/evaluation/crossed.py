@@ -31,7 +31,17 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.interval import Interval
-from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries, means_left_out, t_interval
+from positionbias.evaluation.bootstrap import (
+    FEWEST,
+    LEVEL,
+    TOO_FEW,
+    Clusters,
+    Span,
+    bounded,
+    cluster_queries,
+    means_left_out,
+    t_interval,
+)
 from positionbias.evaluation.clustered import Estimate
 
 __all__ = [
@@ -95,24 +105,35 @@ def speaks_of_method(interval: Interval | None, trainings: int) -> bool:
     return trainings >= ENOUGH or (trainings >= LEAST and not interval.low <= 0 <= interval.high)
 
 
-def crossed(values: np.ndarray, clusters: Sequence[str] | None = None, *, units: str = "trainings") -> Crossed:
+def crossed(
+    values: np.ndarray,
+    clusters: Sequence[str] | None = None,
+    *,
+    units: str = "trainings",
+    span: Span | None = None,
+) -> Crossed:
     """Estimate the mean of ``values (seeds, rotations, queries)``, NaN if missing; ``units`` is the interval's word for seeds.
 
-    ``clusters`` names the cluster of each query. All seeds weigh the same, whatever their number of rotations.
+    ``clusters`` names the cluster of each query; ``span`` as in ``bounded``. All seeds weigh the same, whatever their number of rotations.
 
     Raises:
         ValueError: another shape, an infinite value, or only NaN.
     """
-    return crossed_groups([(values, clusters, 1.0)], units=units)
+    return crossed_groups([(values, clusters, 1.0)], units=units, span=span)
 
 
-def over_trainings(values: np.ndarray, *, units: str = "trainings") -> Crossed:
+def over_trainings(values: np.ndarray, *, units: str = "trainings", span: Span | None = None) -> Crossed:
     """Estimate the mean of figures of whole trainings, ``values (seeds, rotations)``, NaN if missing; the interval is over trainings alone."""
     found = _group(np.asarray(values, np.float64)[:, :, None], None)
-    return _estimate([found], found.points, _rotations([found]), alone=True, units=units)
+    return _estimate([found], found.points, _rotations([found]), alone=True, units=units, span=span)
 
 
-def crossed_groups(groups: Sequence[tuple[np.ndarray, Sequence[str] | None, float]], *, units: str = "trainings") -> Crossed:
+def crossed_groups(
+    groups: Sequence[tuple[np.ndarray, Sequence[str] | None, float]],
+    *,
+    units: str = "trainings",
+    span: Span | None = None,
+) -> Crossed:
     """Estimate Σ weight · mean over independent groups of queries with the same seeds, each ``(values (seeds, rotations, queries), clusters, weight)``.
 
     With weights 1 and −1 it is the difference of two groups, paired by training: V_queries is the sum of both, with Satterthwaite's degrees of freedom.
@@ -128,7 +149,7 @@ def crossed_groups(groups: Sequence[tuple[np.ndarray, Sequence[str] | None, floa
         for of, (_, _, weight) in zip(found, groups, strict=True)
     ]
     points = np.sum([of.points for of in weighted], axis=0)
-    return _estimate(weighted, points, _rotations(weighted), alone=False, units=units)
+    return _estimate(weighted, points, _rotations(weighted), alone=False, units=units, span=span)
 
 
 def mean_by_query(values: np.ndarray) -> np.ndarray:
@@ -210,7 +231,15 @@ def _rotations(groups: Sequence[_Group]) -> float | None:
     return math.sqrt(max(float(np.mean(found)), 0.0)) if found else None
 
 
-def _estimate(groups: Sequence[_Group], points: np.ndarray, rotations: float | None, *, alone: bool, units: str) -> Crossed:
+def _estimate(
+    groups: Sequence[_Group],
+    points: np.ndarray,
+    rotations: float | None,
+    *,
+    alone: bool,
+    units: str,
+    span: Span | None = None,
+) -> Crossed:
     """Return the estimate from each seed's value and its changes without clusters; ``alone``: over trainings alone."""
     from scipy import stats
 
@@ -222,9 +251,9 @@ def _estimate(groups: Sequence[_Group], points: np.ndarray, rotations: float | N
         _deviation(between, rotations, groups[0]) if seeds > 1 else None, rotations, None if alone else math.sqrt(queries)
     )
     count, most, by_seed = sum(of.queries for of in groups), max(_most(of) for of in groups), tuple(points.tolist())
-    lacking = ""
-    if not alone and min(of.clusters.count for of in groups) < 2:
-        lacking = "fewer than two clusters of queries"
+    lacking, clusters = "", FEWEST if alone else min(of.clusters.count for of in groups)
+    if clusters < 2:
+        lacking = TOO_FEW
     elif seeds < LEAST and (alone or seeds > 1):
         lacking = f"wanted {LEAST} {units}; found {seeds}"
     if lacking:
@@ -237,12 +266,13 @@ def _estimate(groups: Sequence[_Group], points: np.ndarray, rotations: float | N
     )
     error = math.sqrt(queries + between / seeds)
     if error <= _NOTHING * max(of.largest for of in groups):
-        same = Interval(value, value, LEVEL, method)
+        same = bounded(Interval(value, value, LEVEL, method), clusters, None if alone else span)
         return Crossed(value, same, None, 0.0, max(seeds - 1, 1), count, "p: nothing varies", by_seed, most, components)
     freedom = _freedom(groups, queries, between / seeds, seeds)
     p = float(2 * stats.t.sf(abs(value) / error, freedom))
-    interval = t_interval(value, error, freedom, method)
-    return Crossed(value, interval, p, error, freedom, count, "", by_seed, most, components)
+    interval = bounded(t_interval(value, error, freedom, method), clusters, span)
+    lacking = "" if interval else f"the interval: {TOO_FEW}"
+    return Crossed(value, interval, p, error, freedom, count, lacking, by_seed, most, components)
 
 
 def _of_queries(group: _Group) -> float:

@@ -25,11 +25,14 @@ from positionbias.core.seeds import key64
 from positionbias.evaluation.bootstrap import (
     FEW,
     RESAMPLES,
+    Span,
     bootstrap_mean,
+    bounded,
     cluster_labels,
     cluster_queries,
     percentile_interval,
     resampled_means,
+    span_of,
 )
 from positionbias.evaluation.leaked_order import ALPHA, OrderFound, order_found
 from positionbias.evaluation.random_splits import mark_queries
@@ -52,17 +55,18 @@ def unpaired_difference(
     *,
     seed: int,
     resamples: int = RESAMPLES,
+    span: Span | None = None,
 ) -> tuple[float | None, Interval | None]:
     """Return mean(first) − mean(second) of values ``(n,)`` and ``(m,)`` of different queries, and its interval; Welch's if a side has few clusters.
 
-    None if a side is empty; no interval if one has fewer than two clusters.
+    None if a side is empty; ``span`` as in ``bounded``.
     """
     if not len(first) or not len(second):
         return None, None
     difference = float(np.mean(first) - np.mean(second))
     sides = [cluster_queries(of, len(values)) for values, of in ((first, first_clusters), (second, second_clusters))]
     if min(side.count for side in sides) <= FEW:
-        return difference_of_groups(first, second, first_clusters, second_clusters)
+        return difference_of_groups(first, second, first_clusters, second_clusters, span)
     drawn = [
         resampled_means(values[:, None], clusters, seed=key64(seed, "unpaired", side), resamples=resamples)
         for side, values, clusters in ((0, first, first_clusters), (1, second, second_clusters))
@@ -70,7 +74,8 @@ def unpaired_difference(
     assert drawn[0] is not None
     assert drawn[1] is not None
     method = f"{drawn[0].method}, and {len(second):,} others apart"
-    return difference, percentile_interval(drawn[0].means[:, 0] - drawn[1].means[:, 0], method)
+    free = percentile_interval(drawn[0].means[:, 0] - drawn[1].means[:, 0], method)
+    return difference, bounded(free, min(side.count for side in sides), span)
 
 
 class Leaked(NamedTuple):
@@ -140,17 +145,20 @@ class _Parts:
         return self._result(place, gain, f"{self.results[place].measure} against {against}", against)
 
     def _result(self, place: int, values: np.ndarray, measure: str, baseline: str = "") -> Result:
-        parts = [self._part(values, part) for part in ("all", "leaked", "clean")]
+        parts = [self._part(values, part, baseline) for part in ("all", "leaked", "clean")]
         figures = LeakedAndClean(baseline=baseline, all=parts[0], leaked=parts[1], clean=parts[2])
         leaked, clean = values[self.places["leaked"]], values[self.places["clean"]]
-        difference, interval = unpaired_difference(leaked, clean, self.labels["leaked"], self.labels["clean"], seed=self.seed)
+        width = 2.0 if baseline else 1.0
+        span = span_of(values, changes=bool(baseline)) and Span(-width, width, 2 * width)
+        labels = self.labels["leaked"], self.labels["clean"]
+        difference, interval = unpaired_difference(leaked, clean, *labels, seed=self.seed, span=span)
         of, count = self.results[place], len(values)
         name = f"{measure},{LESS_CLEAN}"
         return Result(name, of.collection, of.split, of.system, self.seed, difference, interval, count, figures, of.facts)
 
-    def _part(self, values: np.ndarray, part: str) -> MeanOfPart:
+    def _part(self, values: np.ndarray, part: str, baseline: str) -> MeanOfPart:
         values = values[self.places[part]]
-        interval = bootstrap_mean(values, self.labels[part], seed=self.seed)
+        interval = bootstrap_mean(values, self.labels[part], seed=self.seed, span=span_of(values, changes=bool(baseline)))
         mean = float(values.mean()) if len(values) else None
         return MeanOfPart(len(values), mean, interval.low if interval else None, interval.high if interval else None)
 

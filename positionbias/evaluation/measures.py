@@ -14,7 +14,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.json_text import Json
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
-from positionbias.evaluation.bootstrap import Replicates, cluster_labels, replicated_means
+from positionbias.evaluation.bootstrap import Replicates, cluster_labels, replicated_means, span_of
 from positionbias.evaluation.by_ir_measures import by_ir_measures
 from positionbias.evaluation.judgements import Judgements
 from positionbias.evaluation.on_arrays import has_arrays, prepared
@@ -38,6 +38,7 @@ _ALIASES = {
     "recip_rank": "RR",
 }
 
+_COUNTS = ("Num", "alpha_DCG")  # begin the names of measures that have no greatest value
 _MOST = 2**31 - 1  # the largest C int
 _RANGES: dict[str, tuple[float, float]] = {"recall": (0, 1), "p": (0, 1), "alpha": (0, 1), "beta": (1e-3, 1e3)}
 _WHOLE = (1, _MOST)  # cutoffs and grades that count as relevant
@@ -256,6 +257,7 @@ def measured(
     shared = labels if labels and len(set(labels)) < len(labels) else ()
     together = [column for of_run in columns for column in of_run.values()]
     found = replicated_means(np.column_stack(together), labels, seed=seed) if together else None
+    spans = {name: None if name.startswith(_COUNTS) else span_of([of[name] for of in columns]) for name in columns[0]}
     by_run = []
     for number, (run, noted, of_run) in enumerate(zip(runs, notes, columns, strict=True)):
         results = []
@@ -269,7 +271,7 @@ def measured(
                     system=run.name,
                     seed=seed,
                     value=sum(scores) / len(scores),
-                    interval=None if found is None else found.of(place).interval(lambda means: means[..., 0]),
+                    interval=None if found is None else found.of(place).interval(lambda means: means[..., 0], spans[name]),
                     count=len(scores),
                     payload=PerQuery(judged, scores, noted, shared),
                 )

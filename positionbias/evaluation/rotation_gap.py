@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from positionbias.evaluation.bootstrap import Span, span_of
 from positionbias.evaluation.buckets import Buckets
 from positionbias.evaluation.clustered import Estimate, clustered_mean
 from positionbias.evaluation.sensitivity import MINIMUM, BucketSettings, means_by_bucket
@@ -50,13 +51,13 @@ def rotation_gap(
     original, rotated = np.asarray(original, np.float64), np.asarray(rotated, np.float64)
     _check(original, rotated, first_changed=first_changed)
     changes = rotated - original
-    per_query = changes.mean(axis=0)
+    per_query, within = changes.mean(axis=0), span_of(original) and span_of(rotated)
     if first_changed is None:
         changed = Estimate(None, undefined="first passages were not given")
     else:
-        changed = clustered_mean(np.asarray(first_changed, np.float64).mean(axis=0), clusters)
+        changed = clustered_mean(np.asarray(first_changed, np.float64).mean(axis=0), clusters, Span(0.0, 1.0))
     return RotationGap(
-        change=clustered_mean(per_query, clusters),
+        change=clustered_mean(per_query, clusters, within and Span(-1.0, 1.0)),
         per_query=per_query,
         original_mean=float(original.mean()),
         rotated_mean=float(rotated.mean()),
@@ -91,7 +92,7 @@ def change_by_movement(
         np.asarray(moved, np.float64).ravel(),
         buckets or Buckets.moved(),
         _labels(clusters, rotated.shape).ravel().tolist(),
-        settings=BucketSettings(seed, quality, minimum),
+        settings=BucketSettings(seed, quality, minimum, changes=True),
     )
 
 

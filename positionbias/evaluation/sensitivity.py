@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import structs
 
-from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES, Clusters, cluster_queries
+from positionbias.core.interval import Interval
+from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES, Clusters, bounded, cluster_queries, span_of
 from positionbias.evaluation.buckets import Buckets, LengthGroups
 from positionbias.evaluation.clustered import clustered_slope
 from positionbias.evaluation.psi import Cells, adjusted_means, dealt_means, psi_with_null, resampled_bucket_means
@@ -37,13 +38,14 @@ _NOTHING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class BucketSettings:
-    """Settings of values by bucket: the measure, the minimum size of a bucket, the seed and number of draws."""
+    """Settings of values by bucket: the measure (or ``changes`` of it), the minimum size of a bucket, the seed and number of draws."""
 
     seed: int
     quality: str = ""
     minimum: int = MINIMUM
     permutations: int = PERMUTATIONS
     resamples: int = RESAMPLES
+    changes: bool = False
 
 
 def bucket_means(
@@ -148,7 +150,7 @@ def means_by_bucket(
 class _Table:
     """The queries and their buckets, sorted so that their given order affects no draw.
 
-    ``large (buckets,)`` marks buckets with enough queries; ``cells`` holds only their queries.
+    ``clusters (buckets,)`` counts each bucket's clusters; ``large (buckets,)`` marks buckets with enough queries; ``cells`` holds only their queries.
     """
 
     buckets: Buckets
@@ -157,6 +159,7 @@ class _Table:
     strata: np.ndarray | None
     labels: list[str] | None
     counts: np.ndarray
+    clusters: np.ndarray
     large: np.ndarray
     cells: Cells
     drawn: Clusters
@@ -183,8 +186,8 @@ class _Table:
         values, positions, strata = values[order], positions[order], strata[order]
         numbers = buckets.assign(positions)
         counts = np.bincount(numbers, minlength=len(buckets))
-        several = np.ones(len(buckets), bool) if labels is None else _several(numbers, labels, len(buckets))
-        large = (counts >= max(1, settings.minimum)) & several
+        of_bucket = counts if labels is None else np.array([len(set(labels[numbers == k])) for k in range(len(buckets))])
+        large = (counts >= max(1, settings.minimum)) & ((of_bucket > 1) | (labels is None))
         used = large[numbers]
         renumbered = np.cumsum(large) - 1
         kept, stratum = np.unique(strata[used], return_inverse=True)
@@ -192,7 +195,19 @@ class _Table:
         drawn = cluster_queries(None if labels is None else labels[used].tolist(), int(used.sum()))
         named = None if labels is None else labels.tolist()
         return _Table(
-            buckets, values, positions, strata, named, counts, large, cells, drawn, int(outside.sum()), without, settings
+            buckets,
+            values,
+            positions,
+            strata,
+            named,
+            counts,
+            of_bucket,
+            large,
+            cells,
+            drawn,
+            int(outside.sum()),
+            without,
+            settings,
         )
 
     def figures(self) -> BucketFigures:
@@ -219,7 +234,11 @@ class _Table:
         if means is not None:
             rows[0, self.large] = means
         if resampled is not None:
-            rows[1:, self.large] = np.nanquantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+            span = span_of(self.values, changes=self.settings.changes)
+            ends = np.nanquantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0).T
+            for place, (low, high) in zip(np.flatnonzero(self.large), ends.tolist(), strict=True):
+                if interval := bounded(Interval(low, high), int(self.clusters[place]), span):
+                    rows[1:, place] = interval.low, interval.high
         shown, lows, highs = ([None if np.isnan(value) else float(value) for value in row] for row in rows)
         edges, counts = list(self.buckets.edges), self.counts.tolist()
         return QueryBuckets(
@@ -233,15 +252,6 @@ def _check(values: np.ndarray, positions: np.ndarray, strata: np.ndarray, cluste
         raise ValueError(f"wanted one value, position, stratum and cluster per query; found {sorted(sizes)} of them")
     if not np.isfinite(values).all():
         raise ValueError(f"values: wanted numbers; found {int((~np.isfinite(values)).sum()):,} NaN or infinite")
-
-
-def _several(numbers: np.ndarray, labels: np.ndarray, count: int) -> np.ndarray:
-    """Return the mask of buckets with at least two clusters; the mean of one cluster has no interval."""
-    codes = np.unique(labels, return_inverse=True)[1]
-    low, high = np.full(count, len(labels)), np.full(count, -1)
-    np.minimum.at(low, numbers, codes)
-    np.maximum.at(high, numbers, codes)
-    return low < high
 
 
 def _correlated(

@@ -7,6 +7,7 @@ under their names, as papers print them, but no conclusion rests on them [decisi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -17,7 +18,16 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.interval import Interval
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.records import Qrel
-from positionbias.evaluation.bootstrap import RESAMPLES, Replicates, cluster_labels, replicated_means
+from positionbias.evaluation.bootstrap import (
+    FEWEST,
+    RESAMPLES,
+    TOO_FEW,
+    Replicates,
+    Span,
+    cluster_labels,
+    replicated_means,
+    span_of,
+)
 from positionbias.evaluation.permutation import sign_flip_p
 from positionbias.results.payloads import Comparison
 
@@ -80,7 +90,7 @@ def compare(
     labels = cluster_labels(clusters, queries)
     if replicates is None:
         replicates = replicated_means(np.column_stack([before, after]), labels, seed=seed, resamples=resamples)
-    difference_interval, relative_interval = _intervals(replicates, remarks)
+    difference_interval, relative_interval = _intervals(replicates, span_of([before, after]), remarks)
     return Comparison(
         baseline=baseline_name,
         candidate=candidate_name,
@@ -146,16 +156,22 @@ def _wilcoxon_p(differences: np.ndarray) -> float:
     return float(stats.permutation_test((signed,), positive, permutation_type="samples", vectorized=True).pvalue)
 
 
-def _intervals(found: Replicates | None, remarks: dict[str, Json]) -> tuple[Interval | None, Interval | None]:
-    """Return the intervals of the difference and of the relative change, from the same resamples or the same jackknife."""
-    if found is None:
-        remarks["intervals"] = "undefined: fewer than two clusters of queries"
+def _intervals(
+    found: Replicates | None, span: Span | None, remarks: dict[str, Json]
+) -> tuple[Interval | None, Interval | None]:
+    """Return the intervals of the difference and of the relative change, from the same resamples or the same jackknife.
+
+    ``span`` is that of both means. A relative change is −1 or more.
+    """
+    if found is None or found.clusters < FEWEST:
+        remarks["intervals"] = f"undefined: {TOO_FEW}"
         return None, None
-    difference = found.interval(lambda means: means[..., 1] - means[..., 0])
+    difference = found.interval(lambda means: means[..., 1] - means[..., 0], span and Span(-1.0, 1.0))
     if not (found.means[:, 0] > 0).all():
         remarks["relative interval"] = "undefined: the baseline's mean is 0 in some resamples"
         return difference, None
-    return difference, found.interval(lambda means: means[..., 1] / means[..., 0] - 1)
+    share = span and Span(-1.0, math.inf, 1 / float(found.whole[0]))
+    return difference, found.interval(lambda means: means[..., 1] / means[..., 0] - 1, share)
 
 
 def adjust(comparisons: Sequence[Comparison], methods: Sequence[str] = CORRECTIONS) -> list[Comparison]:

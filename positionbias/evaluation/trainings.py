@@ -5,6 +5,7 @@ A repeat is a training seed and a rotation draw, each None if it does not apply.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.json_text import Json, JsonObject
-from positionbias.evaluation.bootstrap import RESAMPLES, bootstrap_mean, cluster_labels
+from positionbias.evaluation.bootstrap import RESAMPLES, Span, bootstrap_mean, cluster_labels, span_of
 from positionbias.evaluation.crossed import LEAST, Crossed, crossed, crossed_groups, mean_by_query, over_trainings
 from positionbias.evaluation.significance import compare
 from positionbias.evaluation.two_means import ratio_of_means
@@ -65,13 +66,14 @@ def figures_over(values: Mapping[Repeat, float]) -> Crossed:
     """
     if not values:
         raise ValueError("values: wanted at least one training; found none")
-    return over_trainings(_cube({key: {"": value} for key, value in values.items()})[0][:, :, 0])
+    cube = _cube({key: {"": value} for key, value in values.items()})[0][:, :, 0]
+    return over_trainings(cube, span=span_of(cube, changes=True))
 
 
 def mean_over(repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None) -> Crossed:
     """Estimate a system's mean over trainings, rotations and queries."""
     cube, query_ids = _cube(repeats)
-    return crossed(cube, cluster_labels(clusters, query_ids))
+    return crossed(cube, cluster_labels(clusters, query_ids), span=span_of(cube))
 
 
 def query_means(repeats: Mapping[Repeat, Values]) -> dict[str, float]:
@@ -86,13 +88,17 @@ def differences_by_query(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dic
     return query_means(found) if any(found.values()) else {}
 
 
-def mean_interval(repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None, *, seed: int) -> Interval | None:
-    """Return the interval of a mean over trainings and queries; with one training, over queries."""
-    if len(repeats) > 1:
-        return mean_over(repeats, clusters).interval
-    ((_, values),) = repeats.items()
-    query_ids = sorted(values)
-    return bootstrap_mean([values[query_id] for query_id in query_ids], cluster_labels(clusters, query_ids), seed=seed)
+def mean_interval(
+    repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None, *, seed: int, changes: bool = False
+) -> Interval | None:
+    """Return the interval of a mean of a measure, or of ``changes`` of it, over trainings and queries; with one training, over queries."""
+    cube, query_ids = _cube(repeats)
+    labels, span = cluster_labels(clusters, query_ids), span_of(cube, changes=changes)
+    return (
+        crossed(cube, labels, span=span).interval
+        if len(repeats) > 1
+        else bootstrap_mean(cube[0, 0], labels, seed=seed, span=span)
+    )
 
 
 def changes(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[Repeat, Values]:
@@ -113,7 +119,8 @@ def difference_of_queries(
         (cube, cluster_labels(of, ids), sign)
         for (cube, ids), of, sign in zip(filter(None, cubes), clusters, (1.0, -1.0), strict=True)
     ]
-    found = crossed_groups(groups)
+    within = all(span_of(cube, changes=True) for cube, _, _ in groups)
+    found = crossed_groups(groups, span=Span(-2.0, 2.0, 2.0) if within else None)
     return found.value, found.interval if found.standard_error else None
 
 
@@ -156,8 +163,8 @@ def change_over(repeats: Mapping[Repeat, tuple[Values, Values]], clusters: Mappi
         InputError: no common query.
     """
     before, after, query_ids = _cubes(repeats)
-    labels = cluster_labels(clusters, query_ids)
-    difference = crossed(after - before, labels)
+    labels, span = cluster_labels(clusters, query_ids), span_of([before, after])
+    difference = crossed(after - before, labels, span=span and Span(-1.0, 1.0))
     means = [crossed(cube, labels).value for cube in (before, after)]
     assert means[0] is not None
     assert means[1] is not None
@@ -165,7 +172,9 @@ def change_over(repeats: Mapping[Repeat, tuple[Values, Values]], clusters: Mappi
     if not means[0]:
         return Change(means[0], means[1], difference, None)
     ratio = difference.value / means[0]
-    return Change(means[0], means[1], difference, crossed(ratio + (after - before - ratio * before) / means[0], labels))
+    share = span and Span(-1.0, math.inf, 1 / means[0])
+    relative = crossed(ratio + (after - before - ratio * before) / means[0], labels, span=share)
+    return Change(means[0], means[1], difference, relative)
 
 
 def compare_trainings(

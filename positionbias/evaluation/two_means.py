@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from positionbias.core.interval import Interval
-from positionbias.evaluation.bootstrap import LEVEL, cluster_queries, means_without, t_interval
+from positionbias.evaluation.bootstrap import LEVEL, Span, bounded, cluster_queries, means_without, t_interval
 from positionbias.evaluation.clustered import clustered_mean, joined_error
 
 __all__ = ["difference_of_groups", "ratio_of_means"]
@@ -48,7 +48,8 @@ def ratio_of_means(
     if a <= 0:
         return ratio, None
     half = float(np.sqrt(max(b * b - a * c, 0.0)))
-    return ratio, Interval(float((b - half) / a), float((b + half) / a), LEVEL, f"Fieller, t, {found.drawn}")
+    free = Interval(float((b - half) / a), float((b + half) / a), LEVEL, f"Fieller, t, {found.drawn}")
+    return ratio, bounded(free, found.count, None)
 
 
 def difference_of_groups(
@@ -56,17 +57,19 @@ def difference_of_groups(
     second: np.ndarray,
     first_clusters: Sequence[str] | None = None,
     second_clusters: Sequence[str] | None = None,
+    span: Span | None = None,
 ) -> tuple[float | None, Interval | None]:
     """Return mean(first) − mean(second) of two disjoint groups of queries, with Welch's 95 % interval over clusters.
 
-    None if a group is empty; no interval if one has fewer than two clusters, or if nothing varies.
+    None if a group is empty; ``span`` as in ``bounded``.
     """
     one, two = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if not one.size or not two.size:
         return None, None
     difference = float(one.mean() - two.mean())
     joined = joined_error([clustered_mean(one, first_clusters), clustered_mean(two, second_clusters)])
-    if joined is None or not joined[0]:
+    if joined is None:
         return difference, None
-    drawn = [cluster_queries(of, side.size).drawn for side, of in ((one, first_clusters), (two, second_clusters))]
-    return difference, t_interval(difference, *joined, f"Welch, t, {drawn[0]} and {drawn[1]}")
+    sides = [cluster_queries(of, side.size) for side, of in ((one, first_clusters), (two, second_clusters))]
+    free = t_interval(difference, *joined, f"Welch, t, {sides[0].drawn} and {sides[1].drawn}")
+    return difference, bounded(free, min(side.count for side in sides), span)

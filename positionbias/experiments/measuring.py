@@ -95,9 +95,9 @@ class Measuring:
         payload = PerQuery(query_ids, found, notes)
         return self.result(measure, test, facts, payload, value=float(np.mean(found)), interval=interval, count=len(found))
 
-    def point(self, test: str, repeats: Mapping[Repeat, Values]) -> Point:
-        """Return a mean over trainings and queries of a test, with its interval."""
-        return point(repeats, self.clusters[test], seed=self.seed)
+    def point(self, test: str, repeats: Mapping[Repeat, Values], *, changes: bool) -> Point:
+        """Return a mean of a measure, or of ``changes`` of it, over trainings and queries of a test, with its interval."""
+        return point(repeats, self.clusters[test], seed=self.seed, changes=changes)
 
     def compare(
         self,

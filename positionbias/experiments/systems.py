@@ -117,7 +117,13 @@ def finding(collection: str, split: str, sentence: Finding, seed: int) -> Result
     return Result("finding", collection, split, "", seed, None, None, 0, sentence)
 
 
-def point(repeats: Mapping[Repeat, PerQueryValues], clusters: Mapping[str, str] | None = None, *, seed: int) -> Point:
-    """Return a mean over trainings and queries with its interval."""
-    interval, values = mean_interval(repeats, clusters, seed=seed), list(query_means(repeats).values())
+def point(
+    repeats: Mapping[Repeat, PerQueryValues],
+    clusters: Mapping[str, str] | None = None,
+    *,
+    seed: int,
+    changes: bool = False,
+) -> Point:
+    """Return a mean of a measure, or of ``changes`` of it, over trainings and queries with its interval."""
+    interval, values = mean_interval(repeats, clusters, seed=seed, changes=changes), list(query_means(repeats).values())
     return Point(float(np.mean(values)), interval, len(values))

@@ -311,6 +311,7 @@ def _leaked_apart(
 def _remarks(results: Sequence[Result]) -> list[str]:
     """Return remarks: counts, a line a run; how intervals were made; undefined values, with reasons."""
     from positionbias.core.schema import converted
+    from positionbias.evaluation.bootstrap import FEWEST, TOO_FEW
     from positionbias.results.payloads import REMARKS, Comparison, PerQuery
     from positionbias.results.select import of_type
 
@@ -322,6 +323,9 @@ def _remarks(results: Sequence[Result]) -> list[str]:
     for result in results:
         if isinstance(result.payload, PerQuery) and result.interval:
             lines[f"intervals: {result.interval.level:.0%} {result.interval.method}"] = None
+        elif isinstance(result.payload, PerQuery):
+            few = len(set(result.payload.clusters or result.payload.query_ids)) < FEWEST
+            lines[f"{result.measure}: no interval: {TOO_FEW if few else 'nothing varies'}"] = None
         if isinstance(result.payload, Comparison):
             undefined = ((what, why) for what, why in result.payload.notes.items() if "undefined" in str(why))
             lines |= {f"{result.payload.candidate}, {result.measure}: {what} {why}": None for what, why in undefined}

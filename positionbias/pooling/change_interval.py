@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from positionbias.core.interval import Interval
-from positionbias.evaluation.bootstrap import t_interval
+from positionbias.evaluation.bootstrap import bounded, span_of, t_interval
 from positionbias.pooling.reliability import TestSet
 
 __all__ = ["change_of"]
@@ -43,7 +43,8 @@ def change_of(item: TestSet) -> tuple[float | None, Interval | None]:
         return value, None
     freedom = variance**2 / sum(term**2 / own for term, own in terms)
     drawn = item.feeding + others
-    return value, t_interval(value, variance**0.5, freedom, f"t over {drawn} groups and {queries} topics")
+    free = t_interval(value, variance**0.5, freedom, f"t over {drawn} groups and {queries} topics")
+    return value, bounded(free, queries, span_of(grid, changes=True))
 
 
 def _without_each(change: np.ndarray, counts: np.ndarray, item: TestSet, there: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from positionbias.core.interval import Interval
+from positionbias.evaluation.bootstrap import span_of
 from positionbias.evaluation.crossed import over_trainings
 from positionbias.pooling.change_interval import change_of
 from positionbias.pooling.judged_runs import JudgedRuns
@@ -84,7 +85,11 @@ def average(values: np.ndarray) -> float | None:
 
 def _over_pools(values: np.ndarray) -> Interval | None:
     defined = values[~np.isnan(values)]
-    return over_trainings(defined[:, None], units="pools").interval if len(defined) > 1 else None
+    return (
+        over_trainings(defined[:, None], units="pools", span=span_of(defined, changes=True)).interval
+        if len(defined) > 1
+        else None
+    )
 
 
 def _order(item: TestSet) -> OrderFigures:

@@ -14,6 +14,7 @@ from enum import StrEnum
 import numpy as np
 
 from positionbias.core.interval import Interval
+from positionbias.evaluation.bootstrap import span_of
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.rank_biased_precision import RankBiasedPrecision, judged_share, rank_biased_precision
 from positionbias.pooling.bounds import Bounds, difference_bounds, score_bounds
@@ -151,7 +152,7 @@ def _by_measure(new: OpenRuns, run: int, guess: Guess, measure: PoolMeasure, cal
     drawn = draw_scores(new, range(run + 1) if calibration else [run], new.known, guess.unseen, guess.grades, measure)
     own = drawn[:, :, -1]
     reductions = expected_reductions(guess, own)
-    over_queries = clustered_mean(own.mean(axis=0), None).interval
+    over_queries = clustered_mean(own.mean(axis=0), None, span_of(own)).interval
     query_half = (over_queries.high - over_queries.low) / 2 if over_queries else None
     plain = MeasureVerdict(measure, RunAnswer.UNKNOWN, bounds, differences, guess, float(own.mean()), reductions, query_half)
     if calibration is None:

@@ -11,6 +11,7 @@ import numpy as np
 from positionbias.core.formatting import decimal, percent
 from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import atomic_file
+from positionbias.evaluation.bootstrap import span_of
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.pooling.bounds import Bounds
 from positionbias.pooling.prediction import FEWEST_GROUPS
@@ -55,7 +56,7 @@ def verdict_results(found: RunVerdict, *, collection: str) -> list[Result]:
         Result("finding", collection, "", name, None, None, None, count, _finding(item, score, compared, head))
         for item, score, compared in measured
     ]
-    interval = clustered_mean(own[~np.isnan(own)], None).interval
+    interval = clustered_mean(own[~np.isnan(own)], None, span_of(own)).interval
     title = f"{UNJUDGED}{found.depth}"
     results.append(Result(title, collection, "", name, None, head.share, interval, count, head))
     notes: JsonObject = {"depth": found.depth, "undefined": "a query without candidates has no share"}

@@ -58,16 +58,14 @@ def test_table(small_collection, runs, capsys):
     code, out, _ = posbias(capsys, "--quiet", "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10")
     assert code == 0
     lines = out.replace("\u00a0", " ").splitlines()
-    assert lines[0].startswith("two has the highest RR@10 of 2 runs, 0.667 [")
-    assert "over one, cannot tell whether that is more than chance (Holm-adjusted p" in " ".join(lines[:3])
+    assert lines[0].startswith("two has the highest RR@10 of 2 runs, 0.667: +0.167 over one")  # of 3 queries: no interval
+    assert "cannot tell whether that is more than chance (Holm-adjusted p" in " ".join(lines[:3])
     table = lines[lines.index("") + 1 :]
-    assert table[0].split() == ["Run", "RR@10", "[95", "%]", "J@10", "[95", "%]"]
-    assert table[2].startswith("one  0.5000 [")
-    assert "]  0.3333 [" in table[2]
-    assert table[3].startswith("two  0.6667 [")
+    assert table[0].split() == ["Run", "RR@10", "J@10"]
+    assert table[2].split() == ["one", "0.5000", "0.3333"]
+    assert table[3].split()[:2] == ["two", "0.6667"]
     assert table[5].split()[:4] == ["Against", "the", "first", "run"]
-    assert table[7].split()[:5] == ["one", "→", "two", "RR@10", "+0.1667"]
-    assert "+33.3 ± 261.9 %" in table[7]
+    assert table[7].split()[:7] == ["one", "→", "two", "RR@10", "+0.1667", "+33.3", "%"]
 
 
 def test_every_cutoff_has_its_j(small_collection, runs, capsys):
@@ -98,7 +96,8 @@ def test_remarks(small_collection, runs, capsys):
     assert err.splitlines() == [
         "one: 3 judged queries; queries without candidates: 1",
         "two: 3 judged queries; queries without candidates: 1",
-        "intervals: 95% cluster jackknife, t, 3 queries",
+        "RR@10: no interval: fewer than 5 clusters of queries",
+        "two, RR@10: intervals undefined: fewer than 5 clusters of queries",
     ]
 
 
@@ -232,8 +231,6 @@ def test_a_comparison_fits_the_terminal(small_collection, runs, capsys, monkeypa
     asked = ("evaluate", *runs, "--collection", small_collection.path)
     out = posbias(capsys, *asked)[1]
     assert max(map(len, out.splitlines())) <= int(width)
-    assert "--wide shows them." in out
     whole = posbias(capsys, *asked, "--wide")[1]
     assert max(map(len, whole.splitlines())) > 100
-    assert "--wide" not in whole
     assert "p Wilcoxon" in whole

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from positionbias.core.seeds import generator
+from positionbias.evaluation.bootstrap import Span
 from positionbias.evaluation.clustered import clustered_mean, clustered_slope, family_wise
 
 
@@ -68,13 +69,12 @@ def test_slope_and_mean_equal_fits_without_each_cluster(seed, stratified):
 
 
 def test_slope_in_many_strata_is_that_within_queries():
-    # strata of two rows each, all of one line a stratum with slope 3: an interval of no width
-    x = np.array([0, 1, 0.2, 0.4, 0.5, 1])
-    y = 3 * x + np.array([5, 5, -2, -2, 9, 9])
-    found = clustered_slope(x, y, list("aabbcc"), np.array([7, 7, 3, 3, 5, 5]))
+    # strata of two rows each, all of one line a stratum with slope 3: no interval, as it would have no width
+    x = np.array([0, 1, 0.2, 0.4, 0.5, 1, 0, 0.3, 0.1, 0.9])
+    y = 3 * x + np.array([5, 5, -2, -2, 9, 9, 0, 0, 1, 1])
+    found = clustered_slope(x, y, list("aabbccddee"), np.array([7, 7, 3, 3, 5, 5, 1, 1, 2, 2]))
     assert found.value == pytest.approx(3)
-    assert found.interval.low == pytest.approx(3)
-    assert (found.p, found.undefined) == (None, "p: all clusters agree")
+    assert (found.interval, found.p, found.undefined) == (None, None, "p: all clusters agree")
 
 
 @given(st.integers(0, 1_000), st.randoms(use_true_random=False))
@@ -102,7 +102,7 @@ def test_detectable_is_found_with_the_power_it_names():
         ([], [], None, None, "fewer than two queries"),
         ([0.5], [1], None, None, "fewer than two queries"),
         ([0.5, 0.5, 0.5], [1, 2, 3], None, None, "every position is the same"),
-        ([0, 1], [0, 2], ["a", "a"], 2.0, "the interval: fewer than two clusters of queries"),
+        ([0, 1], [0, 2], ["a", "a"], 2.0, "the interval: fewer than 5 clusters of queries"),
         ([0, 1], [0, 2], None, 2.0, "the interval: without one cluster every position is the same"),
         ([0, 0, 1], [0, 0, 2], None, 2.0, "the interval: without one cluster every position is the same"),
         ([0, 0.4, 1], [0.1, 0.1, 0.1], None, 0.0, "p: all clusters agree"),
@@ -119,8 +119,8 @@ def test_undefined_slopes_say_why(x, y, clusters, value, why):
     ("values", "clusters", "value", "why"),
     [
         ([], None, None, "no query"),
-        ([0.3], None, 0.3, "the interval: fewer than two clusters of queries"),
-        ([0.3, 0.5], ["a", "a"], 0.4, "the interval: fewer than two clusters of queries"),
+        ([0.3], None, 0.3, "the interval: fewer than 5 clusters of queries"),
+        ([0.3, 0.5], ["a", "a"], 0.4, "the interval: fewer than 5 clusters of queries"),
         ([0.1] * 7, None, 0.1, "p: all clusters agree"),
     ],
 )
@@ -131,9 +131,21 @@ def test_undefined_means_say_why(values, clusters, value, why):
 
 
 def test_least_is_the_nearest_end_to_zero():
-    assert clustered_mean(np.array([1.0, 1.1, 0.9]), None).least == pytest.approx(1 - stats.t.ppf(0.975, 2) * 0.1 / 3**0.5)
-    assert clustered_mean(np.array([-1.0, -1.1, -0.9]), None).least == pytest.approx(1 - stats.t.ppf(0.975, 2) * 0.1 / 3**0.5)
-    assert clustered_mean(np.array([-1.0, 1.1]), None).least == 0
+    # the variance of five is 0.02 / 4
+    values, half = np.array([1.0, 1.1, 0.9, 1.0, 1.0]), stats.t.ppf(0.975, 4) * 0.005**0.5 / 5**0.5
+    assert clustered_mean(values, None).least == pytest.approx(1 - half)
+    assert clustered_mean(-values, None).least == pytest.approx(1 - half)
+    assert clustered_mean(np.array([-1.0, 1.1] * 3), None).least == 0
+    assert clustered_mean(values[:4], None).least is None  # no interval
+
+
+def test_a_measure_s_mean_stays_within_it() -> None:
+    # 1, 1, 1, 1, 0.5: 0.9 ± t(0.975, 4) · √(0.2 / 4 / 5) = 0.9 ± 0.2776
+    high = clustered_mean(np.array([1, 1, 1, 1, 0.5]), None, Span(0.0, 1.0)).interval
+    assert (high.low, high.high) == (pytest.approx(0.9 - stats.t.ppf(0.975, 4) * 0.1), 1.0)
+    # seven that agree: at most 3 / 7 of all differ, by 1 at most
+    same = clustered_mean(np.array([0.1] * 7), None, Span(0.0, 1.0)).interval
+    assert (same.low, same.high, same.method) == (0.0, pytest.approx(0.1 + 3 / 7), "rule of three, n = 7")
     assert clustered_mean(np.array([1.0]), None).least is None
 
 

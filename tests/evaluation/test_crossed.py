@@ -12,11 +12,13 @@ from hypothesis import settings as given_settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from positionbias.evaluation.bootstrap import Span
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.crossed import OVER_QUERIES, OVER_TRAININGS, crossed, crossed_groups, over_trainings
 
-# three trainings of four queries, each a cluster
+# three trainings of four queries, each a cluster, and of eight
 BY_HAND = np.array([[1.0, 2.0, 3.0, 2.0], [3.0, 4.0, 4.0, 5.0], [2.0, 3.0, 5.0, 2.0]])[:, None, :]
+EIGHT = np.concatenate([BY_HAND, BY_HAND], axis=2)
 
 
 def test_three_trainings_by_hand() -> None:
@@ -30,14 +32,25 @@ def test_three_trainings_by_hand() -> None:
     assert found.standard_error == pytest.approx(2 / 3)
     assert found.freedom == pytest.approx(529 / 203)
     assert found.by_seed == (2, 4, 3)
-    half = stats.t.ppf(0.975, 529 / 203) * 2 / 3
-    assert found.interval is not None
-    assert (found.interval.low, found.interval.high) == pytest.approx((3 - half, 3 + half))
-    assert found.interval.method == "t over 3 trainings and 4 queries, crossed"
+    assert (found.interval, found.undefined) == (None, "the interval: fewer than 5 clusters of queries")
     assert found.p == pytest.approx(2 * stats.t.sf(4.5, 529 / 203))
     # a training's variance 3 · 5/18, the queries' standard error √(1/6); one rotation each
     assert found.components == (pytest.approx(math.sqrt(5 / 6)), None, pytest.approx(math.sqrt(1 / 6)))
     assert (found.over, found.count, found.rotations) == (OVER_TRAININGS, 4, 1)
+
+
+def test_the_interval_by_hand() -> None:
+    # twice the queries: V_queries = 4 / 7 / 8 = 1/14, V_both = 8 / (2 · 7) / 24 = 1/42, T = 1/3 − 1/42 = 13/42, se² = 8/21
+    # df = (1/14 + 26/21)² / ((1/14)² / 7 + (26/21)² / 2)
+    found = crossed(EIGHT)
+    freedom = (1 / 14 + 26 / 21) ** 2 / ((1 / 14) ** 2 / 7 + (26 / 21) ** 2 / 2)
+    half = stats.t.ppf(0.975, freedom) * (8 / 21) ** 0.5
+    assert found.interval is not None
+    assert (found.interval.low, found.interval.high) == pytest.approx((3 - half, 3 + half))
+    assert found.interval.method == "t over 3 trainings and 8 queries, crossed"
+    bounded = crossed(EIGHT / 5, span=Span(0.0, 1.0)).interval
+    assert bounded is not None
+    assert (bounded.low, bounded.high) == (pytest.approx((3 - half) / 5), 1.0)
 
 
 def test_rotations_stand_within_their_seed_by_hand() -> None:
@@ -57,20 +70,19 @@ def test_fewer_than_three_trainings() -> None:
     assert (two.value, two.by_seed, two.interval, two.p) == (3, (2, 4), None, None)
     assert two.undefined == "the interval: wanted 3 trainings; found 2"
     assert not two.of_method
-    one, beside = crossed(BY_HAND[1:2]), clustered_mean(BY_HAND[1, 0], None)
+    one, beside = crossed(EIGHT[1:2]), clustered_mean(EIGHT[1, 0], None)
     assert one.over == OVER_QUERIES
     assert one.interval is not None
     assert beside.interval is not None
-    assert (one.value, one.p, one.freedom) == (beside.value, pytest.approx(beside.p), beside.freedom)
+    assert (one.value, one.p, one.freedom) == (beside.value, pytest.approx(beside.p), pytest.approx(beside.freedom))
     assert (one.interval.low, one.interval.high) == pytest.approx((beside.interval.low, beside.interval.high))
     assert not one.of_method
 
 
 def test_when_a_method_is_spoken_of() -> None:
-    off_zero = BY_HAND + 10
-    assert crossed(off_zero).of_method
-    assert not crossed(BY_HAND - 3).of_method  # the interval holds 0
-    assert crossed(np.concatenate([BY_HAND, BY_HAND[:2]]) - 3).of_method  # five trainings
+    assert crossed(EIGHT + 10).of_method
+    assert not crossed(EIGHT - 3).of_method  # the interval holds 0
+    assert crossed(np.concatenate([EIGHT, EIGHT[:2]]) - 3).of_method  # five trainings
 
 
 def test_figures_of_whole_trainings() -> None:
@@ -85,11 +97,14 @@ def test_figures_of_whole_trainings() -> None:
 
 
 def test_nothing_varies() -> None:
-    found = crossed(np.ones((3, 2, 5)))
+    found = crossed(np.ones((3, 2, 10)), span=Span(0.0, 1.0))
     assert found.interval is not None
-    assert (found.interval.low, found.interval.high, found.p, found.undefined) == (1, 1, None, "p: nothing varies")
+    # at most 3 / 10 of all queries differ
+    assert (found.interval.low, found.interval.high) == (pytest.approx(0.7), 1)
+    assert (found.p, found.undefined) == (None, "p: nothing varies")
+    assert crossed(np.ones((3, 2, 10))).interval is None  # how far they could differ is unknown
     one_cluster = crossed(BY_HAND, ["a"] * 4)
-    assert (one_cluster.interval, one_cluster.undefined) == (None, "the interval: fewer than two clusters of queries")
+    assert (one_cluster.interval, one_cluster.undefined) == (None, "the interval: fewer than 5 clusters of queries")
 
 
 def test_bad_values() -> None:

@@ -55,7 +55,7 @@ def test_results_survive_saving(tmp_path):
     assert results[0].interval is None
     assert list(results[0].payload.clusters) == ["passage good"] * 8
     assert results[-1].payload.p == 1.0
-    assert results[-1].payload.notes["intervals"] == "undefined: fewer than two clusters of queries"
+    assert results[-1].payload.notes["intervals"] == "undefined: fewer than 5 clusters of queries"
     save_results(tmp_path / "saved", results, Manifest(kind="results", name="x", command="test"))
     assert load_results(tmp_path / "saved") == results
 

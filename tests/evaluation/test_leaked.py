@@ -35,19 +35,10 @@ def test_each_system_on_each_part() -> None:
         (2, pytest.approx(0.8)),
         (3, pytest.approx(0.2)),
     ]
-    assert a.value == pytest.approx(0.6)
-    assert a.interval is not None
-    # 0.9, 0.7 and 0.1, 0.3, 0.2 are few: Welch's interval, se² = 0.02 / 2 + 0.01 / 3, df = se⁴ / (0.01² / 1 + 0.0033² / 2)
-    squared = 0.01 + 0.01 / 3
-    half = stats.t.ppf(0.975, squared**2 / (0.01**2 + (0.01 / 3) ** 2 / 2)) * squared**0.5
-    assert (a.interval.low, a.interval.high) == (pytest.approx(0.6 - half), pytest.approx(0.6 + half))
-    assert a.interval.method == "Welch, t, 2 queries and 3 queries"
+    assert (a.value, a.interval) == (pytest.approx(0.6), None)  # of two queries against three
     gain = found["nDCG@10 against a, leaked − clean", "b"]
     # b − a: −0.4, −0.2 on leaked, 0.2 throughout on clean
     assert gain.value == pytest.approx(-0.3 - 0.2)
-    assert gain.interval is not None
-    half = stats.t.ppf(0.975, 1) * 0.1  # 0.02 / 2 of the first side, nothing of the second
-    assert (gain.interval.low, gain.interval.high) == (pytest.approx(-0.5 - half), pytest.approx(-0.5 + half))
 
 
 def test_the_order_and_its_swaps() -> None:
@@ -86,7 +77,7 @@ def test_against_scipy() -> None:
 def test_queries_of_one_passage_are_drawn_together() -> None:
     values = np.tile([0.0, 1.0], 20)
     alone, together = (
-        unpaired_difference(values, values, clusters, clusters, seed=1)[1] for clusters in (None, ["x", "y"] * 20)
+        unpaired_difference(values, values, clusters, clusters, seed=1)[1] for clusters in (None, [*"uvwxyz"] * 6 + [*"uvwx"])
     )
     assert alone is not None
     assert together is not None

@@ -69,11 +69,39 @@ def test_results_count_what_is_missing():
     assert isinstance(rr.payload, PerQuery)
     assert rr.payload.notes == {"queries without candidates": 1, "queries without judgements": 1}
     assert list(rr.payload.query_ids) == ["q1", "q2", "q3"]
-    assert rr.interval is not None
-    # three values 0, ½, ½ are few: 1/3 ± t(0.975, 2) · √(1/12 / 3), t = 4.3027
-    assert (rr.interval.low, rr.interval.high) == (pytest.approx(1 / 3 - 4.302653 / 6), pytest.approx(1 / 3 + 4.302653 / 6))
+    assert rr.interval is None  # of three queries
     assert rr.payload.clusters == ()
     assert ndcg.measure == "nDCG@10"
+
+
+@pytest.mark.parametrize(
+    ("found_at", "low", "high"),
+    [
+        ([1, 1], None, None),
+        ([1, 1, 1, 2], None, None),  # four
+        # 1, 1, 1, 1, ½: 0.9 ± t(0.975, 4) · √(1/20 / 5), t = 2.776445
+        ([1, 1, 1, 1, 2], 0.9 - 2.776445 * 0.1, 1),
+        ([1] * 10, 0.7, 1),  # 1 − 3 / 10
+        ([0] * 5 + [0], 0, 0.5),  # 3 / 6
+        ([2] * 60, 0.45, 0.55),  # ½ ± 3 / 60
+    ],
+)
+def test_intervals_lie_within_the_measure(found_at, low, high):
+    run = Run("s", [(f"q{k:02d}", ["x", "y"], [2.0, 1.0]) for k in range(len(found_at))])
+    qrels = [Qrel(f"q{k:02d}", {0: "z", 1: "x", 2: "y"}[rank], 1) for k, rank in enumerate(found_at)]
+    (rr,) = evaluate_run(run, qrels, ["RR"], collection="c", split="test", seed=1)
+    if low is None:
+        assert rr.interval is None
+    else:
+        assert (rr.interval.low, rr.interval.high) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_counts_have_no_range():
+    # relevant passages found, 2 of each query: not a share, and of ten that agree nobody knows how far others may differ
+    run = Run("s", [(f"q{k}", ["x", "y"], [2.0, 1.0]) for k in range(10)])
+    qrels = [Qrel(f"q{k}", passage, 1) for k in range(10) for passage in "xy"]
+    (count,) = evaluate_run(run, qrels, ["NumRelRet"], collection="c", split="test", seed=1)
+    assert (count.value, count.interval) == (2, None)
 
 
 def test_the_evaluator_sees_our_ranks_where_it_would_see_a_tie():

@@ -127,7 +127,7 @@ def test_nothing_to_move_and_one_query():
     assert one.scores == [pytest.approx(1), None, None, None, pytest.approx(-1)]
     assert list(one.score_lows) == [None] * 5
     assert one.figures.slope.value == -2
-    assert one.figures.slope.undefined == "the interval: fewer than two clusters of queries"
+    assert one.figures.slope.undefined == "the interval: fewer than 5 clusters of queries"
 
 
 @pytest.mark.parametrize(

@@ -44,13 +44,15 @@ def test_clusters_are_drawn_whole():
 
 def test_few_clusters_have_a_t_interval():
     # clusters a 1, b 0 and 0.5, c 5 × 0.2: mean 2.5 / 8 = 0.3125; without a 1.5 / 7, without b 2 / 6, without c 1.5 / 3
-    values, clusters = [1.0, 0.0, 0.5, 0.2, 0.2, 0.2, 0.2, 0.2], ["a", *"bb", *"ccccc"]
+    # twice: 16 queries of 6 clusters
+    values, clusters = [1.0, 0.0, 0.5, 0.2, 0.2, 0.2, 0.2, 0.2] * 2, ["a", *"bb", *"ccccc", "d", *"ee", *"fffff"]
     interval = bootstrap_mean(values, clusters, seed=9)
-    squared = 2 / 3 * sum((x - 0.3125) ** 2 for x in (1.5 / 7, 2 / 6, 1.5 / 3))
-    half = 4.302653 * squared**0.5  # t(0.975, 2)
+    squared = 5 / 6 * 2 * sum((x - 0.3125) ** 2 for x in (4 / 15, 4.5 / 14, 4 / 11))
+    half = 2.570582 * squared**0.5  # t(0.975, 5)
     assert (interval.low, interval.high) == (pytest.approx(0.3125 - half), pytest.approx(0.3125 + half))
-    assert interval.method == "cluster jackknife, t, 3 clusters of 8 queries"
+    assert interval.method == "cluster jackknife, t, 6 clusters of 16 queries"
     assert bootstrap_mean(values, clusters, seed=10) == interval
+    assert bootstrap_mean(values[:8], clusters[:8], seed=9) is None  # three clusters
 
 
 def test_thirty_clusters_are_few_and_thirty_one_are_not():
@@ -123,13 +125,19 @@ def test_figures_by_hand():
     assert result.p_t == pytest.approx(2 * stats.t.sf(0.175 / (deviation / 2), df=3))
     # of the signs of −0.2, 0.5 and 0.4 (0 has none) 0.7 is reached by 0.7, 1.1 and their opposites: p = 4 / 8
     assert result.p == 4 / 8
-    # four queries are few: 0.175 ± t(0.975, 3) · sd / √4; the ratio's from the ratios without each: 0.7/0.7, 0.9/0.7, 0.2/1.2, 0.3/1.0
-    assert result.difference_interval.low == pytest.approx(0.175 - 3.182446 * deviation / 2)
+    assert (result.difference_interval, result.relative_interval) == (None, None)
+    assert result.notes["intervals"] == "undefined: fewer than 5 clusters of queries"
+    # of the same twice, t(0.975, 7) = 2.364624: 0.175 ± t · sd / √8, sd² of 8; the ratio's from the ratios without each, of 8 values less one
+    twice = comparison([0.5, 0.5, 0.0, 0.2] * 2, [0.5, 0.3, 0.5, 0.6] * 2)
+    bounds = twice.difference_interval
+    half = 2.364624 * deviation * (6 / 7) ** 0.5 / 8**0.5
+    assert (bounds.low, bounds.high) == (pytest.approx(0.175 - half), pytest.approx(0.175 + half))
     ratio = 0.175 / 0.3
-    error = (3 / 4 * sum((x - ratio) ** 2 for x in (0.7 / 0.7, 0.9 / 0.7, 0.2 / 1.2, 0.3 / 1.0))) ** 0.5
-    bounds = result.relative_interval
-    assert (bounds.low, bounds.high) == (pytest.approx(ratio - 3.182446 * error), pytest.approx(ratio + 3.182446 * error))
-    assert bounds.method == "cluster jackknife, t, 4 queries"
+    without = (1.4 / 1.9, 1.6 / 1.9, 0.9 / 2.4, 1.0 / 2.2)
+    half = 2.364624 * (7 / 8 * 2 * sum((x - ratio) ** 2 for x in without)) ** 0.5
+    bounds = twice.relative_interval
+    assert (bounds.low, bounds.high) == (pytest.approx(max(ratio - half, -1)), pytest.approx(ratio + half))
+    assert bounds.method == "cluster jackknife, t, 8 queries"
     # Wilcoxon: without the zero, ranks of |d| are 1, 3, 2; W⁻ = 1; of 8 sign patterns 2 have W⁻ ≤ 1: p = 4 / 8
     assert result.p_wilcoxon == pytest.approx(0.5)
     assert (result.notes["queries"], result.notes["queries that differ"]) == (4, 3)
@@ -167,11 +175,14 @@ def test_tests_equal_scipy_and_signs_are_symmetric(pairs):
         assert back.effect_size == pytest.approx(-result.effect_size)
     assert back.p == result.p == sign_flip_p(differences, seed=1, two_sided=True)
     interval = result.difference_interval
-    if np.ptp(differences) == 0:
-        assert (interval.low, interval.high) == (pytest.approx(differences[0]), pytest.approx(differences[0]))
+    if len(differences) < 5:
+        assert interval is None
+    elif np.ptp(differences) == 0:
+        ends = differences[0] - 3 / len(differences), differences[0] + 3 / len(differences)
+        assert (interval.low, interval.high) == pytest.approx(tuple(np.clip(ends, -1, 1)))
     elif len(differences) <= 30:
         textbook = stats.ttest_rel(after, before).confidence_interval()
-        assert (interval.low, interval.high) == (pytest.approx(textbook.low), pytest.approx(textbook.high))
+        assert (interval.low, interval.high) == pytest.approx((max(textbook.low, -1), min(textbook.high, 1)))
     else:
         assert differences.min() - 1e-12 <= interval.low <= interval.high <= differences.max() + 1e-12
 
@@ -183,9 +194,11 @@ def test_relative_interval_is_that_of_the_ratio():
     ratios = after[draws].sum(axis=1) / before[draws].sum(axis=1) - 1
     expected = tuple(np.quantile(ratios, [0.025, 0.975]))
     assert (result.relative_interval.low, result.relative_interval.high) == pytest.approx(expected)
-    # doubling the candidate's values exactly makes the ratio 1 in every resample
-    twice = comparison(before, before * 2)
-    assert (twice.relative, twice.relative_interval.low, twice.relative_interval.high) == pytest.approx((1, 1, 1))
+    # doubling the candidate's values exactly makes the ratio 1 in every resample; half of them lie within [0, 1], where 3 / 80 of all may differ by 1
+    half = comparison(before / 2.2, before / 1.1)
+    reach = 3 / 80 / (before.mean() / 2.2)
+    assert (half.relative, half.relative_interval.low, half.relative_interval.high) == pytest.approx((1, 1 - reach, 1 + reach))
+    assert comparison(before, before * 2).relative_interval is None  # no measure in [0, 1]
 
 
 def test_p_and_interval_know_the_same_clusters():
@@ -227,18 +240,20 @@ def test_what_is_undefined_is_none_and_says_why():
     same = comparison([0.2, 0.4], [0.2, 0.4])
     assert (same.p, same.p_wilcoxon, same.p_t, same.effect_size) == (None, None, None, None)
     assert same.notes["tests"] == "undefined: no query differs"
-    assert (same.difference_interval.low, same.difference_interval.high) == (0.0, 0.0)
+    assert (same.difference_interval, same.notes["intervals"]) == (None, "undefined: fewer than 5 clusters of queries")
+    bounds = comparison([0.2] * 60, [0.2] * 60).difference_interval  # 3 / 60
+    assert (bounds.low, bounds.high, bounds.method) == (-0.05, 0.05, "rule of three, n = 60")
     shifted = comparison([0.2, 0.4], [0.3, 0.5])
     assert (shifted.p_t, shifted.effect_size) == (None, None)
     assert shifted.p_wilcoxon == pytest.approx(0.5)
     assert "same amount" in shifted.notes["tests"]
-    zero = comparison([0.0, 0.0], [0.3, 0.1])
+    zero = comparison([0.0] * 6, [0.3, 0.1] * 3)
     assert (zero.relative, zero.relative_interval) == (None, None)
     assert "baseline's mean is 0" in zero.notes["relative interval"]
     assert comparison([0.3, 0.1], [0.0, 0.0]).relative_as_printed is None
     single = comparison([0.3], [0.1])
     assert (single.difference_interval, single.relative_interval) == (None, None)
-    assert single.notes["intervals"] == "undefined: fewer than two clusters of queries"
+    assert single.notes["intervals"] == "undefined: fewer than 5 clusters of queries"
     one_cluster = comparison([0.3, 0.2], [0.1, 0.4], clusters={"q0000": "p", "q0001": "p"})
     assert one_cluster.difference_interval is None
     assert one_cluster.p == 1.0  # one sign says nothing

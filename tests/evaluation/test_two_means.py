@@ -51,36 +51,37 @@ def test_the_ends_are_where_the_t_test_turns(seed: int, shift: float) -> None:
 
 
 def test_two_groups_by_hand() -> None:
-    # 1, 3 and 0, 2, 4: means 2 and 2, variances 2 and 4, se² = 2/2 + 4/3 = 7/3, df = (7/3)² / (1² / 1 + (4/3)² / 2) = 2.882
-    difference, interval = difference_of_groups(np.array([1.0, 3.0]), np.array([0.0, 2.0, 4.0]))
+    # three times 1, 3 and twice 0, 2, 4: means 2 and 2, variances 6/5 and 16/5, se² = 1/5 + 8/15 = 11/15, df = (11/15)² / ((1/5)² / 5 + (8/15)² / 5)
+    first, second = np.array([1.0, 3.0] * 3), np.array([0.0, 2.0, 4.0] * 2)
+    difference, interval = difference_of_groups(first, second)
     assert difference == 0
-    half = stats.t.ppf(0.975, (7 / 3) ** 2 / (1 + 8 / 9)) * (7 / 3) ** 0.5
+    half = stats.t.ppf(0.975, (11 / 15) ** 2 / ((1 / 25 + 64 / 225) / 5)) * (11 / 15) ** 0.5
     assert interval is not None
     assert (interval.low, interval.high) == (pytest.approx(-half), pytest.approx(half))
-    assert difference_of_groups(np.array([1.0]), np.array([0.0, 2.0])) == (0.0, None)
-    assert difference_of_groups(np.array([1.0, 1.0]), np.array([0.5, 0.5])) == (0.5, None)  # nothing varies
+    assert difference_of_groups(first[:4], second) == (0.0, None)  # four
+    assert difference_of_groups(np.ones(9), np.full(9, 0.5)) == (0.5, None)  # nothing varies
     assert difference_of_groups(np.array([]), np.array([0.5])) == (None, None)
 
 
 def test_queries_of_one_passage_are_taken_together() -> None:
-    # three clusters: x̄ = 12 / 6 = 2, ȳ = 6 / 6 = 1; without each of them x 2, 7/4, 9/4 and y 1, 3/4, 5/4
-    x, y = np.array([2.0, 2, 2, 3, 1, 2]), np.array([1.0, 1, 1, 2, 0, 1])
-    clusters = ["a", "a", "b", "b", "c", "c"]
-    # v = 2/3 · Σ (x − x̄)² = 2/3 · 1/8 = 1/12 throughout, t(0.975, 2)² = 18.5128: bounded as 4 > 18.5128 / 12
+    # six clusters: x̄ = 24 / 12 = 2, ȳ = 12 / 12 = 1; without each of them x 2, 19/10, 21/10 and y 1, 9/10, 11/10, twice
+    x, y = np.tile([2.0, 2, 2, 3, 1, 2], 2), np.tile([1.0, 1, 1, 2, 0, 1], 2)
+    clusters = [*"aabbccddeeff"]
+    # v = 5/6 · Σ (x − x̄)² = 5/6 · 4/100 = 1/30 throughout, t(0.975, 5)² = 6.607891
     found, interval = ratio_of_means(y, x, clusters)
-    e = 18.512821 / 12
+    e = 6.607891 / 30
     half = ((2 - e) ** 2 - (4 - e) * (1 - e)) ** 0.5
     assert found == 0.5
     assert interval is not None
     assert (interval.low, interval.high) == (pytest.approx((2 - e - half) / (4 - e)), pytest.approx((2 - e + half) / (4 - e)))
-    assert interval.method == "Fieller, t, 3 clusters of 6 queries"
-    # the difference: se² = 1/12 on each side, 2 degrees of freedom each: df = (1/6)² / (2 · (1/12)² / 2) = 4
+    assert interval.method == "Fieller, t, 6 clusters of 12 queries"
+    # the difference: se² = 1/30 on each side, 5 degrees of freedom each: df = (1/15)² / (2 · (1/30)² / 5) = 10
     difference, interval = difference_of_groups(x, y, clusters, clusters)
     assert difference == 1.0
     assert interval is not None
-    assert interval.high - 1 == pytest.approx(stats.t.ppf(0.975, 4) * (1 / 6) ** 0.5)
-    assert interval.method == "Welch, t, 3 clusters of 6 queries and 3 clusters of 6 queries"
-    assert difference_of_groups(x, y, ["a"] * 6, clusters) == (1.0, None)
+    assert interval.high - 1 == pytest.approx(stats.t.ppf(0.975, 10) * (1 / 15) ** 0.5)
+    assert interval.method == "Welch, t, 6 clusters of 12 queries and 6 clusters of 12 queries"
+    assert difference_of_groups(x, y, ["a"] * 12, clusters) == (1.0, None)
 
 
 @given(st.integers(0, 10_000))

@@ -264,7 +264,7 @@ class _Measuring(Measuring):
         mean, interval = difference_of_queries(*sides, (self.clusters[target],) * 2)
         return DosePoint(
             share=share,
-            every=self.point(target, gain),
+            every=self.point(target, gain, changes=True),
             seen=self._point_of_some(target, sides[0]),
             others=self._point_of_some(target, sides[1]),
             apart=None if mean is None else Estimate(mean, interval),
@@ -276,7 +276,7 @@ class _Measuring(Measuring):
         return set(of.query_ids) if of else set()
 
     def _point_of_some(self, target: str, gains: Mapping[Repeat, Values]) -> Point | None:
-        return self.point(target, gains) if any(gains.values()) else None
+        return self.point(target, gains, changes=True) if any(gains.values()) else None
 
     def _inherited(self) -> Iterator[Result]:
         """Yield each student's share of its teacher's inflation, on the source, at its largest share: the ratio of means."""

@@ -248,7 +248,9 @@ class _Measuring(Measuring):
                 kind: [self._column(model, kind, size, topics) for size in self.sizes] for kind in self.settings.ordered_kinds
             }
             for kind, column in columns.items():
-                means[CONDITIONS[kind]] = list(map(self._size_point, self.sizes, column))
+                means[CONDITIONS[kind]] = [
+                    self._size_point(size, of, changes=False) for size, of in zip(self.sizes, column, strict=True)
+                ]
             for kind in self.settings.leakages:
                 gain = [changes(paired(none, leaked)) for none, leaked in zip(columns[NO], columns[kind], strict=True)]
                 gains[CONDITIONS[kind]] = list(map(self._size_point, self.sizes, gain))
@@ -266,8 +268,8 @@ class _Measuring(Measuring):
         repeats = self.repeats[model, kind, size, HEADLINE]
         return {key: {query_id: of[query_id] for query_id in topics} for key, of in repeats.items()}
 
-    def _size_point(self, size: int, repeats: Mapping[Repeat, Values]) -> SizePoint:
-        of = self.point(self.target, repeats)
+    def _size_point(self, size: int, repeats: Mapping[Repeat, Values], *, changes: bool = True) -> SizePoint:
+        of = self.point(self.target, repeats, changes=changes)
         return SizePoint(size, of.mean, of.interval)
 
     # -- orders, memories -----------------------------------------------------------------------------------------------------

@@ -234,7 +234,7 @@ class _Measuring(Measuring):
         shares = reached(first, queries, depths)
         points = []
         for depth in depths:
-            of = self.point(test.label, at[depth])
+            of = self.point(test.label, at[depth], changes=False)
             points.append(
                 DepthPoint(depth=depth, mean=of.mean, interval=of.interval, queries=of.queries, reached=shares[depth])
             )
@@ -244,7 +244,7 @@ class _Measuring(Measuring):
             measure=HEADLINE,
             points=points,
             depth=self.settings.depth,
-            changes={str(start): self.point(test.label, of) for start, of in falls.items()},
+            changes={str(start): self.point(test.label, of, changes=True) for start, of in falls.items()},
             beyond=sorted(asked.difference(depths)),
         )
         return [self.result(CURVES, test.label, facts, curve, value=points[-1].mean, count=len(queries))]

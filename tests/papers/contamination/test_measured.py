@@ -248,10 +248,8 @@ def test_queries_of_one_passage_are_one_cluster(study: ContaminationStudy, monke
     results = measure_contamination(of_first_seed(study))
     found = compared(results, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
     assert found.p == 2 / 2**4
-    drawn = {r.interval.method.rpartition(", ")[2] for r in results if r.interval and r.kind in ("per_query", "comparison")}
-    assert drawn == {"4 clusters of 8 queries"}
-    others = {r.interval.method for r in results if r.interval and isinstance(r.payload, Inherited | Beyond)}
-    assert others == {"Fieller, t, 4 clusters of 8 queries", "Welch, t, 4 clusters of 8 queries and 4 clusters of 8 queries"}
+    assert not any(r.interval for r in results if r.kind in ("per_query", "comparison"))  # of four clusters
+    assert not any(r.interval for r in results if isinstance(r.payload, Inherited | Beyond))
 
 
 @pytest.fixture(scope="module")

@@ -79,9 +79,7 @@ def test_means_deviations_and_the_difference_by_hand() -> None:
     assert (found.with_deviation, found.without_deviation) == (pytest.approx((8 / 5) ** 0.5), pytest.approx(2.0))
     assert found.difference_deviation == pytest.approx((8 / 5) ** 0.5)
     assert (found.count, found.repeats) == (3, 2)
-    # by passage −1, −3 of q1 and −2 of q2: any draw of queries has the mean −2
-    assert interval is not None
-    assert (interval.low, interval.high) == (-2.0, -2.0)
+    assert interval is None  # of two queries
 
 
 def test_the_offset_by_hand() -> None:
@@ -93,9 +91,13 @@ def test_the_offset_by_hand() -> None:
     assert (found.with_mean, found.without_mean, found.difference) == (3.5, 3.5, 0.0)
     assert found.difference_deviation == pytest.approx(8**0.5)
     assert (found.count, found.repeats) == (2, 1)
+    assert interval is None  # of two queries
+    # three times 2 and −2: 0 ± t(0.975, 5) · √(24 / 5 / 6), t = 2.570582
+    six = [f"{query} {turn}" for turn in range(3) for query in queries]
+    sides = ((np.tile(positive[side], 3), np.tile(negative[side], 3)) for side in (0, 1))
+    _, interval = rank_offset(*sides, six, seed=1)
     assert interval is not None
-    # 2 and −2: 0 ± t(0.975, 1) · √(8 / 2), t = 12.7062
-    assert (interval.low, interval.high) == (pytest.approx(-25.412410), pytest.approx(25.412410))
+    assert (interval.low, interval.high) == (pytest.approx(-2.299199), pytest.approx(2.299199))
     # in one cluster they say nothing of how sure it is
     _, together = rank_offset(
         (positive[0], negative[0]), (positive[1], negative[1]), queries, {"q1": "passage p", "q2": "passage p"}, seed=1
