@@ -1,14 +1,19 @@
-"""Warnings about trainings: not finished, too few validations, not above the first stage."""
+"""Warnings about trainings: not finished, too few validations, not above the first stage.
+
+Means are of finished trainings; the share of the others is told beside them (``failed_shares``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 
 from positionbias.core.convergence import LEAST, UNFINISHED, Ending, Finish
+from positionbias.core.formatting import percent
 from positionbias.results.payloads import Finding, TrainingCurve
 from positionbias.results.result import Result
 
-__all__ = ["ending_findings", "not_finished"]
+__all__ = ["ending_findings", "failed_shares", "not_finished"]
 
 
 def ending_findings(results: Sequence[Result]) -> list[Finding]:
@@ -17,6 +22,7 @@ def ending_findings(results: Sequence[Result]) -> list[Finding]:
     few = _named(curves, lambda ending: ending.finish is Finish.TOO_FEW)
     below = _named(curves, lambda ending: ending.beats_first_stage is False and ending.depth != 1)
     found = not_finished(_named(curves, lambda ending: ending.unfinished))
+    found += failed_shares((name, ending.unfinished) for name, ending in curves)
     if few:
         text = f"Cannot tell from fewer than {LEAST} validations whether these trainings are finished: {', '.join(few)}."
         found.append(Finding(text, None))
@@ -35,6 +41,26 @@ def not_finished(systems: Sequence[str]) -> list[Finding]:
         "compared with each other and with baselines, and with no finished training. Train longer."
     )
     return [Finding(text, False)]
+
+
+def failed_shares(trainings: Iterable[tuple[str, bool]]) -> list[Finding]:
+    """Say how many trainings of each system did not finish, with the exact 95 % interval of the share (Clopper and Pearson); nothing of single trainings.
+
+    >>> failed_shares([("tk", False)] * 3)[0].text
+    'Share of trainings that did not finish: tk 0 of 3 (95\xa0% interval 0\xa0% to 71\xa0%).'
+    """
+    from scipy import stats
+
+    endings: dict[str, list[bool]] = defaultdict(list)
+    for name, failed in trainings:
+        endings[name.replace(f", {UNFINISHED}", "")].append(failed)
+    shares = []
+    for name, failures in endings.items():
+        bounds = stats.binomtest(sum(failures), len(failures)).proportion_ci(method="exact")
+        if len(failures) > 1:
+            ends = f"{percent(bounds.low, 0)} to {percent(bounds.high, 0)}"
+            shares.append(f"{name} {sum(failures)} of {len(failures)} ({percent(0.95, 0)} interval {ends})")
+    return [Finding(f"Share of trainings that did not finish: {', '.join(shares)}.", None)] if shares else []
 
 
 def _named(curves: Sequence[tuple[str, Ending]], wanted: Callable[[Ending], bool]) -> list[str]:

@@ -9,7 +9,7 @@ from positionbias.core.formatting import decimal, percent
 from positionbias.evaluation.letters import LEVEL, is_significant
 from positionbias.evaluation.significance import HOLM
 from positionbias.experiments.against import APART, LOOK
-from positionbias.experiments.endings import not_finished
+from positionbias.experiments.endings import failed_shares, not_finished
 from positionbias.experiments.wording import difference_shown, estimate_shown, p_shown, shown, trained_system
 from positionbias.papers.contamination import (
     STANDARD,
@@ -49,6 +49,7 @@ def contamination_findings(results: Sequence[Result]) -> list[Finding]:
         *_sets(results),
         *_learned(results, measures[0]),
         *not_finished([result.system for result, _ in of_type(results, Trainings) if result.facts.unfinished]),
+        *failed_shares((one.system, one.facts.unfinished) for one, of in of_type(results, Trainings) for _ in of.seeds),
         *_as_they_began(results),
         *(_inflation(results, r, p) for r, p in own if r.measure == measures[0]),
         *_other_measures([(r, p) for r, p in own if r.measure != measures[0]], measures[1:]),

@@ -285,7 +285,8 @@ def test_a_model_that_re_ranks_nothing_is_told_and_its_figures_are_not_called_it
 
 def test_one_of_several_trainings_that_re_ranks_nothing() -> None:
     trained = [ended("tk-original", 1), ended("tk-original", 5, seed=2)]
-    idle, rest = told(change(0.0, 0.0, 0.0), change(-0.2, -0.3, -0.1, seed=2), *trained)
+    share, idle, rest = told(change(0.0, 0.0, 0.0), change(-0.2, -0.3, -0.1, seed=2), *trained)
+    assert "did not finish: tk-original 0 of 2" in share.text
     assert "validation: tk-original (1 of 2 trainings)." in idle.text
     assert (
         "falls: −20.0\u00a0% (95 % interval −30.0\u00a0% to −10.0\u00a0%, over queries of one training: speaks of this checkpoint)"
@@ -294,11 +295,11 @@ def test_one_of_several_trainings_that_re_ranks_nothing() -> None:
     # two trainings are not compared where one of them is the first stage under another name
     pair = ("tk-original", "tk-rotated")
     against_it = change(0.2, 0.1, 0.3, axis="trainings", systems=pair, tests=("rotated", "rotated"))
-    assert len(told(against_it, *trained)) == 1
+    assert len(told(against_it, *trained)) == 2
     assert "tk-rotated is better than tk-original" in told(against_it, *trained[1:])[0].text
     # beside a baseline it is named
     beside = change(0.0, 0.0, 0.0, axis="baseline", systems=("bm25", "tk-original"), tests=("original", "original"))
-    assert "tk-original against bm25" in told(beside, *trained)[1].text
+    assert "tk-original against bm25" in told(beside, *trained)[2].text
 
 
 # -- several seeds and draws ------------------------------------------------------------------------------------
