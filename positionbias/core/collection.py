@@ -517,6 +517,10 @@ def _folder_of(place: str | Path) -> Path:
         return first_place(place, collections)
     if folders:
         raise bad_input(folders[0], wanted="a collection", found=f"a folder without {MANIFEST}", do="check the path")
+    if files := [path for path in places if path.is_file()]:
+        raise InputError(
+            f"{place}: a file, not a collection; {how_to_get(files[0] if address_of(place) is not None else place)}"
+        )
     raise InputError(f"{place}: wanted a collection (a folder, or a name under {home()}); found none; {_advice(str(place))}")
 
 

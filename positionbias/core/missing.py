@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from shlex import quote
 
 __all__ = ["KNOWN", "how_to_get"]
 
@@ -49,6 +50,9 @@ _ALSO = {
 }
 
 
+_TABLE = re.compile(r"(?<=.)\.(csv|tsv|jsonl?|parquet)(\.gz|\.zst)?$", re.IGNORECASE)
+
+
 def how_to_get(place: str | Path) -> str:
     """Return the command that makes the collection of this name or path.
 
@@ -56,8 +60,14 @@ def how_to_get(place: str | Path) -> str:
     'make it with: posbias debias msmarco --seed 3'
     >>> how_to_get("data/msmarco")
     'make it with: posbias import msmarco collectionandqueries.tar.gz --out data/msmarco'
+    >>> how_to_get("mine.csv")
+    'import the table with: posbias import table mine.csv --out mine'
     """
     path = Path(place)
+    if (name := _TABLE.sub("", path.name)) != path.name:
+        return f"import the table with: posbias import table {quote(str(place))} --out {quote(name)}"
+    if path.is_file():
+        return "import it with the command for its form: posbias import --help"
     if rotated := re.fullmatch(r"(.+)-rotated-(\d+)", path.name):
         out = "" if path.name == str(place) else f" --out {place}"
         return f"make it with: posbias debias {path.with_name(rotated[1])} --seed {rotated[2]}{out}"
