@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from positionbias.audit.select import series_of, system_of
-from positionbias.audit.verdict import queries_beyond
+from positionbias.audit.verdict import queries_beyond, what_helps
 from positionbias.audit.verdict_words import (
     deciding_subset,
     effect_in,
@@ -106,7 +106,7 @@ def _advice(name: str, verdict: Verdict) -> str:
     if verdict.question is Question.TEXT:
         return f"Audit {name} on queries with known answers: they show which place it prefers."
     if verdict.exceeds:
-        return f"Train {name} on rotated passages (posbias debias) and audit it again."
+        return f"{name}: {what_helps(verdict.preference)}"
     first = leading(verdict)
     wanted = queries_beyond(first, verdict.margin or 0.0, verdict.drawn) if first is not None else None
     more = f": about {count(wanted)} queries would show it (--queries, --needles)" if wanted else ""

@@ -23,7 +23,7 @@ from positionbias.audit.rotations import compared, rotation_results
 from positionbias.audit.sensitivity import NEXT
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.audit.verdict import answer, moved_words
+from positionbias.audit.verdict import answer, moved_words, what_helps
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.formatting import count, decimal, interval, percent
@@ -389,7 +389,7 @@ def _verdict(
         if not exceeds:
             sentences.append(f"The effect may still be smaller than the margin of {decimal(margin)} {measure}.")
         elif preference == Preference.FRONT:
-            sentences.append("Training on rotated passages removes such a preference: posbias debias.")
+            sentences.append(what_helps(preference))
         return Verdict(Question.PASSAGE, preference, sentences, effects, margin, exceeds, queries, drawn=drawn)
     wanted = answered.wanted
     would = "" if wanted is None else f"about {count(wanted)} queries would do, and "

@@ -47,6 +47,7 @@ __all__ = [
     "queries_for",
     "sized",
     "wanted_queries",
+    "what_helps",
 ]
 
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
@@ -466,7 +467,20 @@ def _next(found: Answered, margin: float, drawn: int) -> str:
         wanted = queries_beyond(found.deciding, margin, drawn)
         more = f": about {count(wanted)} queries would show it (--queries, --needles)" if wanted else ""
         return f"It may be too small to matter{more}."
-    return "Train on rotated passages (posbias debias, or train --rotate-at-reading) and audit again."
+    return what_helps(found.preference)
+
+
+def what_helps(preference: Preference) -> str:
+    """Return the next step for a model that prefers a place of its passages."""
+    if preference is Preference.FRONT:
+        return (
+            "Train on rotated passages (posbias debias, or train --rotate-at-reading) and audit again; "
+            "if it was trained on such passages, compare remedies (posbias study remedies)."
+        )
+    return (
+        "Compare remedies (posbias study remedies) and audit again. Rotated training passages are known to help against "
+        "a preference for the front alone; models trained on them may come to prefer the end."
+    )
 
 
 def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> Verdict:

@@ -159,8 +159,8 @@ def place_tiles(results: Sequence[Result]) -> list[Tile]:
                 welcome=share.beside is Beside.WITHIN,  # fewer in front stand elsewhere
                 effect=f"{with_interval(percent(share.value), bounds)} in the first fifth",
                 basis=(f"unbiased: {percent(share.expected)}", f"margin ±{percent(POINTS, 0)}", f"{result.count:,} answers"),
-                advice="Train on rotated passages (posbias debias): models learn where answers sit."
-                if share.beside in (Beside.ABOVE, Beside.BELOW)
+                advice="Models may learn where answers sit: audit them (posbias audit), or train on rotated passages (posbias debias)."
+                if share.beside is Beside.ABOVE
                 else "",
             )
         )

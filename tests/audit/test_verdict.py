@@ -216,7 +216,7 @@ def check_words(made: Verdict) -> None:
             (
                 "minilm prefers the end: end − front +",
                 "When an answer moves from the end to the front, its passage changes by −",
-                "Train on rotated passages",
+                "Compare remedies",
             ),
         ),
         (

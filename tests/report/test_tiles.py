@@ -59,7 +59,9 @@ def test_an_audits_tiles() -> None:
         f"detects 7.0{NBSP}% with 80 % power",
         "1,944 queries",
     ]
-    assert passage.advice == "Train minilm on rotated passages (posbias debias) and audit it again."
+    assert passage.advice.startswith(
+        "minilm: Train on rotated passages (posbias debias, or train --rotate-at-reading) and audit again;"
+    )
     assert (listed.answer, listed.tone, listed.words) == (Answered.NO, Tone.GOOD, "Scores each passage by itself")
 
 
@@ -79,6 +81,13 @@ def test_what_is_open_is_never_good_news() -> None:
     assert "may be too small to matter" in small.advice
     assert small.basis[0] == f"margin ±10{NBSP}% of the evidence's worth, perhaps within it"
     assert changed(preference=Preference.NONE, exceeds=None, unread=None, effects=[]).tone is Tone.GOOD
+
+
+@pytest.mark.parametrize("preference", [Preference.END, Preference.MIDDLE, Preference.ENDS])
+def test_rotated_training_is_advised_against_the_front_alone(preference: Preference) -> None:
+    # four BERT_CATs trained on rotated passages came to prefer the end, by 0.09 to 0.21 deviations
+    assert changed(preference=preference).advice.startswith("minilm: Compare remedies (posbias study remedies)")
+    assert "if it was trained on such passages, compare remedies" in changed(preference=Preference.FRONT).advice
 
 
 def with_limit(preference: Preference, within: Preference | None) -> Tile:
@@ -267,7 +276,7 @@ def test_a_summary_is_markdown(tmp_path: Path) -> None:
     assert lines[0] == "### posbias report: Audit \\*x\\*"
     assert lines[2].startswith("| Question | About | Answer |")
     assert "| `m\\|<b>` | **yes** | Prefers the front | −40.5 % \\[−45.5, −35.5\\] of the evidence's worth |" in lines[4]
-    assert lines[-2] == "- Train m\\|\\<b\\> on rotated passages (posbias debias) and audit it again."
+    assert lines[-2].startswith("- m\\|\\<b\\>: Train on rotated passages (posbias debias")
 
 
 def test_no_texts_leaves_ids(tmp_path: Path) -> None:

@@ -128,7 +128,8 @@ def remedy_table(results: Sequence[Result]) -> Table:
     notes = (
         "Change by rotation = (rotated − original) / original test. Moved sentence: the answering sentence at the end less at the front, as a "
         "share of the evidence's worth; below 0: the front is preferred. Price: beside one training that reads each passage once, and beside reading it once at inference.",
-        "Judge a remedy by rotation (rotate:K, rotated, consistent) by the moved sentence, one by shuffling or moving sentences by rotation.",
+        "Judge a remedy by rotation (rotate:K, rotated, consistent) by the moved sentence, one by shuffling or moving sentences by rotation. "
+        "Effects are over all texts, also those that a model does not read to the end: a model without positions shows how much of them that is.",
         *row_notes(rows, lettered=False),
     )
     return Table("remedies", "Remedies: quality and bias", columns, cells, notes, stub=2)

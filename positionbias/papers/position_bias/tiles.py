@@ -32,6 +32,7 @@ _ANSWERS = {True: Answered.YES, False: Answered.NO, None: Answered.UNKNOWN}
 _BM25 = "Leaves BM25's order"  # depth 1: its effectiveness says nothing about the model
 _COMPARE = "Look at “Remedies: quality and bias”: what each does to the effect of a moved sentence and to quality on original passages."
 _ROTATE = "Train on rotated passages (posbias debias, or train --rotate-at-reading) and measure again."
+_ROTATED = "It was trained on rotated passages: compare other remedies (posbias study remedies)."
 
 
 def position_tiles(results: Sequence[Result]) -> list[Tile]:
@@ -43,18 +44,23 @@ def position_tiles(results: Sequence[Result]) -> list[Tile]:
 
 def _changes(results: Sequence[Result], measure: str) -> list[Tile]:
     found = together(results, measure, TEST_SETS, lambda result, of: (result.system, of.subset))
-    tiles = [
-        _change(result, comparison, measure, results)
+    shown = [
+        (result.facts, _change(result, comparison, measure, results))
         for (system, subset), (result, comparison) in found.items()
         if subset == ALL_QUERIES and system not in BASELINES
     ]
-    steady = [tile.subject for tile in tiles if tile.answer is Answered.NO]
+    steady = [tile.subject for _, tile in shown if tile.answer is Answered.NO]
     advice = _ROTATE
     if remedied(results):  # some make rotation harmless by construction, at a price
         advice = _COMPARE
     elif steady:
         advice = f"Use {steady[0]}: its {measure} does not fall by more than {percent(MARGIN, 0)} when passages are rotated."
-    return [replace(tile, advice=advice) if tile.answer is Answered.YES else tile for tile in tiles]
+    return [
+        replace(tile, advice=_ROTATED if advice is _ROTATE and facts.training == "rotated" else advice)
+        if tile.answer is Answered.YES
+        else tile
+        for facts, tile in shown
+    ]
 
 
 def _change(result: Result, comparison: Comparison, measure: str, results: Sequence[Result]) -> Tile:
