@@ -276,12 +276,12 @@ def _by_effects(
 
 
 def _interval(effect: Effect, others: Sequence[Effect]) -> tuple[float | None, float | None]:
-    """Return the interval of an effect. If all queries have 0 but their scores change or are unknown, it is ± 3 / queries:
-    a rare query may change by the full range ("rule of three") [decision]."""
-    if effect.low != 0 or effect.high != 0 or not effect.queries or effect.contrast in (Contrast.ORDER, Contrast.ORDER_MIDDLE):
-        return effect.low, effect.high
+    """Return the interval of an effect: 0 if no score changes at all. If all queries have 0 but their scores change or are unknown, it is
+    ± 3 / queries: a rare query may change by the full range ("rule of three") [decision]."""
     scores = [one for one in others if one.contrast is effect.contrast and one.unit in (WORTH, DEVIATIONS)]
-    if scores and all(one.low == 0 == one.high for one in scores):
+    if effect.value == 0 and scores and all(one.low == 0 == one.high for one in scores):
+        return 0.0, 0.0
+    if effect.low != 0 or effect.high != 0 or not effect.queries or effect.contrast in (Contrast.ORDER, Contrast.ORDER_MIDDLE):
         return effect.low, effect.high
     return -ZEROS / effect.queries, ZEROS / effect.queries
 

@@ -28,6 +28,7 @@ from positionbias.audit.systems import Task
 from positionbias.audit.trials import Pair, Trial
 from positionbias.audit.verdict import LEAST_READ, queries_for, sized
 from positionbias.core.formatting import count, decimal, percent
+from positionbias.evaluation.bootstrap import span_of
 from positionbias.evaluation.simultaneous import simultaneous
 from positionbias.positions.rotate import Rotation, unit_starts
 from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
@@ -132,7 +133,8 @@ def sensitivity_effects(relevant: Measured, placebo: Measured, measure: str, *, 
         more[at] = own[at] - other
         units = relevant.units if unit == "score" else None
         for contrasts, values in ((SIZES, own), (MORE, more)):
-            estimates = simultaneous(values, relevant.clusters, units)
+            span = span_of(values, changes=contrasts is MORE) if name == measure else None
+            estimates = simultaneous(values, relevant.clusters, units, span)
             for contrast, column, e in zip(contrasts, values.T, estimates, strict=True):
                 passages = len({label for label, value in zip(relevant.clusters, column, strict=True) if not np.isnan(value)})
                 effect = Effect(contrast, name, e.value, e.low, e.high, e.detectable, e.count, READ_WHOLE if read else "")

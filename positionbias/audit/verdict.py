@@ -30,6 +30,7 @@ from positionbias.audit.manipulate import Measured
 from positionbias.audit.reads import Reads, unread_part
 from positionbias.audit.trials import COLUMNS, MOVES
 from positionbias.core.formatting import NBSP, count, decimal, percent
+from positionbias.evaluation.bootstrap import span_of
 from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
 from positionbias.results.audit import RANKS, READ_WHOLE, WORTH
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
@@ -176,7 +177,9 @@ def effects_of(
             positive = (worth.value or 0.0) > 0 and (worth.low is None or worth.low > 0)
             estimates = simultaneous(moves, measured.clusters, worths) if positive else []
         else:
-            estimates = simultaneous(_columns(measured, name, read, shortened)[:, :-1], measured.clusters)
+            columns = _columns(measured, name, read, shortened)[:, :-1]
+            span = span_of(columns, changes=True) if name == measure else None
+            estimates = simultaneous(columns, measured.clusters, span=span)
         found += [
             Effect(contrast, name, e.value, e.low, e.high, e.detectable, e.count, READ_WHOLE if read else "", raw)
             for contrast, e, raw in zip(MOVES, estimates, nonzero if name == WORTH else [None] * len(MOVES), strict=False)
@@ -426,15 +429,15 @@ def _meaning(found: Answered, effects: Sequence[Effect], measure: str, rule: str
         return ""
     among = f" {among}" if among else ""
     if found.preference == Preference.NONE:
-        largest = max(abs(quality.low or 0), abs(quality.high or 0))
-        if not largest:
+        if not any((found.deciding.low, found.deciding.high)):  # no score changes
             return ""
+        largest = max(abs(quality.low or 0), abs(quality.high or 0))
         return (
             f"Moving {moved_words(rule)} within its passage changes {measure}{among} by at most {decimal(largest)} on average."
         )
     if found.preference == Preference.UNKNOWN:
         return f"Measured so far: {sized(quality)} {measure}{among}."
-    if not any((ranks.value, ranks.low, ranks.high, quality.value, quality.low, quality.high)):
+    if not any((ranks.value, ranks.low, ranks.high, quality.value)):
         return f"Yet no passage changes its rank by it{among}, as scores are too far apart."
     moved = {
         Preference.FRONT: ("front", "end"), Preference.END: ("end", "front"),

@@ -13,14 +13,24 @@ each contrast's own c has the same tail probability in the t of its own degrees 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from positionbias.core.interval import Interval
 from positionbias.core.seeds import generator
-from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries, means_left_out, sums_by_cluster
+from positionbias.evaluation.bootstrap import (
+    FEWEST,
+    LEVEL,
+    Clusters,
+    Span,
+    bounded,
+    cluster_queries,
+    means_left_out,
+    sums_by_cluster,
+)
 from positionbias.evaluation.clustered import POWER
 
 __all__ = ["Simultaneous", "from_replicates", "simultaneous"]
@@ -31,7 +41,7 @@ _NOTHING = 1e-12  # rounding error of a spread, relative to a contrast's largest
 
 @dataclass(frozen=True, slots=True)
 class Simultaneous:
-    """One of several contrasts. ``low`` and ``high`` are simultaneous over all contrasts; None if fewer than two clusters have this one.
+    """One of several contrasts. ``low`` and ``high`` are simultaneous over all contrasts; None if fewer than ``FEWEST`` clusters have this one.
 
     ``p`` is corrected for the number of contrasts, None if all clusters agree. ``critical`` is c, ``count`` the number of queries with the contrast.
     """
@@ -56,11 +66,14 @@ class Simultaneous:
 
 
 def simultaneous(
-    contrasts: np.ndarray, clusters: Sequence[str] | None = None, units: np.ndarray | None = None
+    contrasts: np.ndarray,
+    clusters: Sequence[str] | None = None,
+    units: np.ndarray | None = None,
+    span: Span | None = None,
 ) -> list[Simultaneous]:
     """Estimate ``contrasts (queries, k)``, NaN if a query lacks one, in ``units (queries,)``, NaN if a query has none.
 
-    Without units, or without a unit above 0, the contrasts stay in their own unit.
+    Without units, or without a unit above 0, the contrasts stay in their own unit. With a ``span`` intervals are ``bounded``.
 
     Raises:
         ValueError: shapes that do not match, or an infinite value.
@@ -77,7 +90,17 @@ def simultaneous(
     values, replicates = means / unit, without / unit_without[:, None]
     groups = (sums_by_cluster(held, found) > 0).sum(axis=0)
     largest = np.abs(np.nan_to_num(contrasts)).max(axis=0, initial=0.0) / unit
-    return from_replicates(values, replicates, largest=largest, groups=groups, counts=held.sum(axis=0))
+    estimates = from_replicates(values, replicates, largest=largest, groups=groups, counts=held.sum(axis=0))
+    if span is None:
+        return estimates
+    return [_within(one, count, span) for one, count in zip(estimates, groups.tolist(), strict=True)]
+
+
+def _within(estimate: Simultaneous, groups: int, span: Span) -> Simultaneous:
+    if estimate.low is None or estimate.high is None:
+        return estimate
+    interval = bounded(Interval(estimate.low, estimate.high), groups, span)
+    return estimate if interval is None else replace(estimate, low=interval.low, high=interval.high)
 
 
 def from_replicates(
@@ -140,12 +163,13 @@ def _one(value: float, error: float, groups: int, count: int, reference: _Refere
         return Simultaneous(value, None, None, None, None, None, 0, count)
     freedom = groups - 1
     critical = None if reference is None else reference.critical_of(freedom)
-    if error == 0:
-        return Simultaneous(value, value, value, None, 0.0, critical, freedom, count)
-    assert reference is not None
-    assert critical is not None
-    half, p = critical * float(error), reference.p(abs(value) / error, freedom)
-    return Simultaneous(value, value - half, value + half, p, float(error), critical, freedom, count)
+    half, p = 0.0, None
+    if error > 0:
+        assert reference is not None
+        assert critical is not None
+        half, p = critical * float(error), reference.p(abs(value) / error, freedom)
+    low, high = (value - half, value + half) if groups >= FEWEST else (None, None)
+    return Simultaneous(value, low, high, p, float(error), critical, freedom, count)
 
 
 def _unit(units: np.ndarray | None, clusters: Clusters) -> tuple[float, np.ndarray]:

@@ -97,7 +97,9 @@ def test_each_preference_is_named_by_its_side(results: list[Result]) -> None:
     of_blind = verdict(results, "blind")
     assert (of_blind.preference, of_blind.exceeds) == (Preference.NONE, None)
     moved = [one for one in of_blind.effects if one.contrast != Contrast.ROTATION or one.unit == "worth"]
-    assert {(one.value, one.low, one.high) for one in moved} == {(0, 0, 0)}
+    assert {(one.value, one.low, one.high) for one in moved if one.unit != "nDCG@10"} == {(0, 0, 0)}
+    # 60 queries that agree: at most 3 / 60 of all differ
+    assert {(one.value, one.low, one.high) for one in moved if one.unit == "nDCG@10"} == {(0, -0.05, 0.05)}
     for name in ("blind", "front_lover", "end_lover"):
         found = verdict(results, name, Question.LIST)
         assert (found.preference, found.effects) == (Preference.NONE, ())

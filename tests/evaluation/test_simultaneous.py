@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from positionbias.core.seeds import generator
+from positionbias.evaluation.bootstrap import Span
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.simultaneous import simultaneous
 
@@ -151,6 +152,17 @@ def test_exact_zeros_have_the_interval_zero_to_zero():
     assert bounds(mixed)[1] == (0, 0, 0)
     # a contrast that has no noise costs the others nothing
     assert mixed[0].critical == pytest.approx(simultaneous(values[:, [0, 2]], units=units)[0].critical)
+
+
+def test_a_measure_s_effects_stay_within_it():
+    # four contrasts of 1, one of 0: 0.8 ± t(0.975, 4) · 0.2 = 0.8 ± 0.555; all of 0.5: ± 3 / 5, of four none
+    values = np.array([1.0, 1, 1, 1, 0])
+    (found,) = simultaneous(values[:, None], span=Span(-1.0, 1.0))
+    assert (found.low, found.high) == (pytest.approx(0.8 - 2.776445 * 0.2), 1.0)
+    (same,) = simultaneous(np.full((5, 1), 0.5), span=Span(-1.0, 1.0))
+    assert (same.low, same.high) == (pytest.approx(-0.1), 1.0)
+    (few,) = simultaneous(values[1:, None], span=Span(-1.0, 1.0))
+    assert (few.value, few.low, few.high) == (0.75, None, None)
 
 
 def test_without_a_unit_above_0_contrasts_stay_in_their_own():
