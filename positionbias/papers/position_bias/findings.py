@@ -293,8 +293,8 @@ def _idleness(idle: Sequence[_Idle], results: Sequence[Result]) -> list[Finding]
     named = ", ".join(name if both == (1, 1) else f"{name} ({both[0]} of {both[1]} trainings)" for name, both in counts.items())
     text = (
         f"Does not beat its first stage on validation: {named}. No re-ranking depth did better there than BM25's own order, so these scores change "
-        "nothing: depth 1. The effectiveness is BM25's and says nothing about the model, so the sentences about models leave it out; train longer, or start "
-        "from word vectors or an encoder."
+        "nothing: depth 1. The effectiveness is BM25's and says nothing about the model, so the sentences about models leave it out; train longer, start "
+        "from word vectors or an encoder, or add BM25's scores to its own (posbias ensemble)."
     )
     return [Finding(text, None)]
 

@@ -130,7 +130,10 @@ def _checked(tile: Tile, result: Result, results: Sequence[Result]) -> Tile:
         return replace(tile, answer=Answered.UNKNOWN, words=UNFINISHED, advice=TRAIN_LONGER)
     if not re_ranks(result, idle_of(results)):
         return replace(
-            tile, answer=Answered.UNKNOWN, words=_BM25, advice="Train longer, or start from word vectors or an encoder."
+            tile,
+            answer=Answered.UNKNOWN,
+            words=_BM25,
+            advice="Train longer, start from word vectors or an encoder, or add BM25's scores (posbias ensemble).",
         )
     few = any(ending.finish is Finish.TOO_FEW for ending in endings)
     return replace(tile, basis=(*tile.basis, "too few validations to tell whether training was finished")) if few else tile
