@@ -1,19 +1,29 @@
-"""Split a text into BM25's terms: words in lower case, without English stop words, stemmed."""
+"""Split a text into BM25's terms: words in lower case, without English stop words, stemmed; bigrams in scripts without spaces.
+
+Lucene's CJKAnalyzer indexes Han and Kana by bigrams of characters; so are all scripts without spaces here, by bigrams of clusters [decision].
+Hangul has spaces, and stays in words.
+"""
 
 from __future__ import annotations
 
 import re
 
+from positionbias.text.clusters import bigrams, with_clusters
+
 __all__ = ["ANALYSIS", "Analyzer", "TermNumbers", "words"]
 
 # A word keeps an inner apostrophe, so that the stemmer can remove a possessive ("Rome's" → "rome").
 _WORD = re.compile(r"\w+(?:'\w+)*")
-ANALYSIS = r"lower case; words \w+ with inner apostrophes; bm25s English stop words; Snowball English stemmer"
+ANALYSIS = r"lower case; words \w+ with inner apostrophes; bigrams of clusters in scripts without spaces; bm25s English stop words; Snowball English stemmer"
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in lower case, including stop words."""
-    return _WORD.findall(text.lower().replace("’", "'").replace("‘", "'"))
+    """Return the words of a text in lower case, including stop words.
+
+    >>> words("Rome’s 東京都")
+    ["rome's", '東京', '京都']
+    """
+    return with_clusters(text.lower().replace("’", "'").replace("‘", "'"), _WORD, bigrams)
 
 
 class Analyzer:

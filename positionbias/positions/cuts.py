@@ -1,28 +1,29 @@
 """Find the cuts of many passages in bulk: those of ``positions.rotate``, in bytes, over a block of UTF-8.
 
 White-space words are found by array operations over the whole block. BlingFire's C function, which takes nearly all of the time, is
-called once for several passages where that gives the same words as separate calls. Our own rules run passage by passage.
+called once for several passages where that gives the same words as separate calls. Our own rules run passage by passage, and so does what a passage in a
+script without spaces takes.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.core.seeds import below_many, keys64
 from positionbias.positions.rotate import PURPOSE, Rotation, draw_cut
-from positionbias.text.words import byte_offsets, sentence_places, word_spans, words_function
+from positionbias.text.clusters import unspaced_characters
+from positionbias.text.words import WordMethod, byte_offsets, sentence_places, word_spans, words_function
 
 __all__ = [
     "DRAWN_AS_IT_WAS",
     "ONE_SENTENCE",
     "ONE_WORD",
     "ROTATED",
-    "UNSPLIT",
     "WORDLESS",
     "Cuts",
     "byte_cuts",
@@ -31,9 +32,9 @@ __all__ = [
     "possible_fates",
 ]
 
-# fates of a passage; UNSPLIT is the part of ONE_WORD in which the usual splitter finds several words
+# fates of a passage
 ROTATED, DRAWN_AS_IT_WAS, WORDLESS = "rotated", "drawn_as_it_was", "without_words"
-ONE_WORD, UNSPLIT = "one_word", "without_white_space_inside"
+ONE_WORD = "one_word"
 ONE_SENTENCE = "without_inner_sentence_boundary"
 
 # bytes of text whose arrays fit in the processor's cache: for array operations, and for one call of BlingFire
@@ -110,7 +111,8 @@ def _by_white_space(
     """Yield the cuts of one portion after another."""
     for i, j in _portions(starts, ends, _PORTION):
         words_of = _white_space_words if j - i > 1 else _white_space_words_by_piece
-        yield _draw(words_of(data, starts[i:j], ends[i:j]), draws[i:j], ids[i:j], rotation)
+        words = _with_clusters(words_of(data, starts[i:j], ends[i:j]), data, starts[i:j], ends[i:j], rotation)
+        yield _draw(words, draws[i:j], ids[i:j], rotation)
 
 
 def _white_space_words_by_piece(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Words:
@@ -183,7 +185,37 @@ def _by_blingfire(
         units = np.searchsorted(places, ends[i:j]) - at
         for number in np.flatnonzero(units == 1).tolist():
             units[number] = bool(data[starts[i + number] : ends[i + number]].decode().strip())
-        yield _draw(_Words(units, at, places, starts[i:j]), draws[i:j], ids[i:j], rotation)
+        words = _with_clusters(_Words(units, at, places, starts[i:j]), data, starts[i:j], ends[i:j], rotation)
+        yield _draw(words, draws[i:j], ids[i:j], rotation)
+
+
+def _with_clusters(words: _Words, data: bytes, starts: np.ndarray, ends: np.ndarray, rotation: Rotation) -> _Words:
+    """Return the words of some passages; those of passages in scripts without spaces are found one by one and stand behind the others."""
+    begin, end = int(starts[0]), int(ends[-1])
+    block = np.frombuffer(data, np.uint8, end - begin, begin) if end > begin else np.empty(0, np.uint8)
+    if not len(block) or block.max() < 0xE0:  # the first byte of their lowest character
+        return words
+    at = np.flatnonzero(block[:-1] >= 0xE0)
+    at = at[_may_be_unspaced()[(block[at].astype(np.int64) << 8) | block[at + 1]]] + begin
+    if not len(at):
+        return words
+    numbers = np.searchsorted(starts, at, side="right") - 1
+    units, first = words.units.copy(), words.first.copy()
+    origin, found, size = words.origin.copy(), [words.places], len(words.places)
+    for number in np.unique(numbers[at < ends[numbers]]).tolist():
+        places = _places(data[starts[number] : ends[number]].decode(), rotation.words)
+        units[number], first[number], origin[number] = len(places), size, 0
+        found.append(places)
+        size += len(places)
+    return _Words(units, first, np.concatenate(found), origin)
+
+
+@cache
+def _may_be_unspaced() -> np.ndarray:
+    """Return by the first two bytes of a character, as one number, whether a character of a script without spaces begins so."""
+    table = np.zeros(1 << 16, bool)
+    table[[int.from_bytes(character.encode()[:2]) for character in unspaced_characters()]] = True
+    return table
 
 
 def _by_rules(
@@ -192,10 +224,15 @@ def _by_rules(
     """Yield the cuts of one portion after another, by ``text.unicode_words``."""
     for i, j in _portions(starts, ends, _PORTION):
         texts = [data[start:end].decode() for start, end in zip(starts[i:j].tolist(), ends[i:j].tolist(), strict=True)]
-        found = [byte_offsets(text, [start for start, _ in word_spans(text, "unicode")]) for text in texts]
+        found = [_places(text, "unicode") for text in texts]
         units = np.fromiter(map(len, found), np.int64, len(found))
-        places = np.fromiter(chain.from_iterable(found), np.int64, int(units.sum()))
-        yield _draw(_Words(units, np.cumsum(units) - units, places, np.zeros(j - i, np.int64)), draws[i:j], ids[i:j], rotation)
+        words = _Words(units, np.cumsum(units) - units, np.concatenate(found), np.zeros(j - i, np.int64))
+        yield _draw(words, draws[i:j], ids[i:j], rotation)
+
+
+def _places(text: str, method: WordMethod) -> np.ndarray:
+    """Return the bytes at which the words of a text start, ``(n,)`` int64."""
+    return np.array(byte_offsets(text, [start for start, _ in word_spans(text, method)]), np.int64)
 
 
 _CUTS = {"blingfire": _by_blingfire, "unicode": _by_rules, "whitespace": _by_white_space}
@@ -295,25 +332,12 @@ def _by_sentences(data: bytes, starts: np.ndarray, ends: np.ndarray, ids: Sequen
     return Cuts(offsets, units)
 
 
-def fates(data: bytes, starts: np.ndarray, ends: np.ndarray, cuts: Cuts, rotation: Rotation) -> Counter[str]:
+def fates(cuts: Cuts, rotation: Rotation) -> Counter[str]:
     """Count the passages by fate: rotated, unchanged by the draw, and impossible to cut."""
-    one = cuts.units == 1
-    counts = Counter(
-        {
-            ROTATED: int((cuts.offsets > 0).sum()),
-            DRAWN_AS_IT_WAS: int(((cuts.offsets == 0) & (cuts.units > 1)).sum()),
-            WORDLESS: int((cuts.units == 0).sum()),
-            ONE_SENTENCE if rotation.mode == "sentences" else ONE_WORD: int(one.sum()),
-        }
-    )
-    if rotation.mode == "words" and rotation.words == "whitespace":
-        texts = (data[starts[i] : ends[i]].decode() for i in np.flatnonzero(one).tolist())
-        counts[UNSPLIT] = sum(len(word_spans(text)) > 1 for text in texts)
-    return counts
+    masks = (cuts.offsets > 0, (cuts.offsets == 0) & (cuts.units > 1), cuts.units == 0, cuts.units == 1)
+    return Counter({fate: int(mask.sum()) for fate, mask in zip(possible_fates(rotation), masks, strict=True)})
 
 
 def possible_fates(rotation: Rotation) -> tuple[str, ...]:
     """Return the fates possible under these settings, in display order."""
-    if rotation.mode == "sentences":
-        return ROTATED, DRAWN_AS_IT_WAS, WORDLESS, ONE_SENTENCE
-    return (ROTATED, DRAWN_AS_IT_WAS, WORDLESS, ONE_WORD, *((UNSPLIT,) if rotation.words == "whitespace" else ()))
+    return ROTATED, DRAWN_AS_IT_WAS, WORDLESS, ONE_SENTENCE if rotation.mode == "sentences" else ONE_WORD

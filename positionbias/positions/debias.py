@@ -77,7 +77,7 @@ def _rotate_batch(ids: list[str], texts: list[str], rotation: Rotation, counts: 
     encoded = [text.encode() for text in texts]
     data, starts, ends = laid_out(encoded)
     cuts = byte_cuts(data, starts, ends, [item.encode() for item in ids], rotation)
-    counts.update(fates(data, starts, ends, cuts, rotation))
+    counts.update(fates(cuts, rotation))
     for passage_id, text, cut in zip(ids, encoded, cuts.offsets.tolist(), strict=True):
         yield Passage(passage_id, (text[cut:] + b" " + text[:cut] if cut else text).decode())
 

@@ -5,7 +5,7 @@ passage keeps the questions of one sentence [our decisions]:
 
 - An answer is located as in an audit: by the source's offsets, else by its words (BlingFire, case-sensitive), in passages judged 1 or higher
   by the split's own judgements. All located answers of a question in a passage must lie in one sentence; otherwise several sentences answer it.
-- Passages of fewer than 3 sentences keep no question.
+- Passages of fewer than 3 sentences keep no question, nor do those in Thai or Lao, which mark no end of a sentence.
 - Otherwise the sentence with the most questions over all splits is chosen, as a passage has one text; ties go by (seed, passage id, sentence).
 - A question is kept, with all its judgements, if *every* passage relevant to it keeps it: so all its evidence is placed. With
   ``one_question`` a passage keeps one of its questions, drawn by (seed, passage id, split, query id).
@@ -28,7 +28,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import SHARD_PASSAGES, AnswerShard, answer_shards, answers_by_query
 from positionbias.positions.locate import locate
 from positionbias.positions.settings import Matching
-from positionbias.text.sentences import NOT_ONE_SENTENCE, TOO_FEW, sentence_holding
+from positionbias.text.sentences import NO_MARKS, NOT_ONE_SENTENCE, TOO_FEW, sentence_holding
 from positionbias.text.words import sentence_starts
 
 __all__ = ["EvidenceSentence", "KeptQuestions", "choose_sentences"]
@@ -37,7 +37,7 @@ NO_PASSAGE = "without a relevant passage"
 NO_ANSWER = "without an answer found in its relevant passage"
 OTHER_SENTENCE = "answered by a sentence other than the kept one"
 NOT_DRAWN = "not drawn from the questions of its sentence"
-WHY = (NO_PASSAGE, NO_ANSWER, TOO_FEW, NOT_ONE_SENTENCE, OTHER_SENTENCE, NOT_DRAWN)
+WHY = (NO_PASSAGE, NO_ANSWER, TOO_FEW, NO_MARKS, NOT_ONE_SENTENCE, OTHER_SENTENCE, NOT_DRAWN)
 
 Question = tuple[str, str]  # split and query id
 
@@ -128,7 +128,7 @@ def _find_shard(shard: AnswerShard) -> list[_Found]:
         if passage is not last:
             last, starts = passage, sentence_starts(passage.text)
         spans = [span for answer in answers for span in locate(passage, answer).spans]
-        own = sentence_holding(starts, spans) if spans else NO_ANSWER
+        own = sentence_holding(passage.text, starts, spans) if spans else NO_ANSWER
         query_id, passage_id = answers[0].query_id, answers[0].passage_id
         if isinstance(own, str):
             found.append(_Found(query_id, passage_id, None, own))

@@ -45,7 +45,7 @@ from positionbias.positions.raw_jsonl import rotate_jsonl
 from positionbias.positions.raw_squad import rotate_squad
 from positionbias.positions.raw_tsv import rotate_tsv
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.rotation_facts import passages_in, rotation_notes, rotation_result_of
+from positionbias.positions.rotation_facts import rotation_notes, rotation_result_of
 from positionbias.positions.settings import RawForm
 from positionbias.results.collections import AnswersMoved, RotationFigures
 from positionbias.results.result import Result
@@ -274,7 +274,7 @@ class _Task:
         passages = Counter(dict.fromkeys(possible_fates(self.rotation), 0))
         for item in facts:
             passages.update(item["passages"])
-        if not passages_in(passages):
+        if not sum(passages.values()):
             raise bad_input(self._name(self.source), wanted="passages", found="none", do="check the input")
         piped = isinstance(self.out, Pipe)
         return RotatedFile(self.out.name, self.rotation, checksum, size, dict(passages), dict(answers or {}), piped)
@@ -296,7 +296,7 @@ class _Task:
             content={
                 "checksum": rotated.checksum,
                 "bytes": rotated.size,
-                "passages": passages_in(rotated.passages),
+                "passages": sum(rotated.passages.values()),
                 "rotation": {"passages": rotated.passages, "answers": rotated.answers},
             },
             notes=rotation_notes(self.rotation),

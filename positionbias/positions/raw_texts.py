@@ -24,4 +24,4 @@ def cuts_of(texts: Sequence[str], keys: Sequence[bytes], rotation: Rotation) -> 
         cut if len(item) == len(text) else len(item[:cut].decode())
         for text, item, cut in zip(texts, encoded, cuts.offsets.tolist(), strict=True)
     ]
-    return places, fates(data, starts, ends, cuts, rotation)
+    return places, fates(cuts, rotation)

@@ -44,7 +44,7 @@ def rotate_tsv(rotation: Rotation, block: Block) -> tuple[Edits, Counter[str]]:
     _check_utf8(block, data, lines)
     ids = [data[start : text - 1] for start, text in zip(lines.starts.tolist(), lines.texts.tolist(), strict=True)]
     cuts = byte_cuts(data, lines.texts, lines.ends, ids, rotation)
-    counts = fates(data, lines.texts, lines.ends, cuts, rotation)
+    counts = fates(cuts, rotation)
     begin = int(lines.starts[0]) if len(lines.starts) else len(data)
     cut = np.flatnonzero(cuts.offsets)
     starts = lines.texts[cut]

@@ -5,8 +5,8 @@ sliced at the character offset of word r and joined by one space, so every chara
 paper's code re-joins tokens]. r = 1 leaves the passage unchanged, with probability 1/n.
 
 Splitting the rotated text into words gives the same words in the new order, except for a few cuts beside an abbreviation
-("U.S.") or before a clitic ("'s"): under 1 % of SQuAD's paragraphs. BlingFire splits text without spaces at
-punctuation only; white space does not split it at all.
+("U.S.") or before a clitic ("'s"): under 1 % of SQuAD's paragraphs. Scripts without
+spaces are split into extended grapheme clusters (``text.clusters``).
 """
 
 from __future__ import annotations

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 
-from positionbias.positions.cuts import ONE_SENTENCE, ROTATED, UNSPLIT, WORDLESS
+from positionbias.positions.cuts import ONE_SENTENCE, ROTATED, WORDLESS
 from positionbias.positions.rotate import Rotation
 from positionbias.results.collections import ROTATION, RotationFigures
 from positionbias.results.result import Result
 
-__all__ = ["passages_in", "rotation_notes", "rotation_result_of"]
-
-
-def passages_in(fates: Mapping[str, int]) -> int:
-    """Return the number of passages in these counts."""
-    return sum(count for fate, count in fates.items() if fate != UNSPLIT)
+__all__ = ["rotation_notes", "rotation_result_of"]
 
 
 def rotation_result_of(name: str, rotation: Rotation, figures: RotationFigures) -> Result:
     """Return the result of a rotation, with the share of passages without an inner sentence boundary; its value is the share of changed passages."""
     fates = figures.passages
-    count = passages_in(fates)
+    count = sum(fates.values())
     if rotation.mode == "sentences" and count > fates[WORDLESS]:
         share_of_one = fates[ONE_SENTENCE] / (count - fates[WORDLESS])
         figures = msgspec.structs.replace(figures, share_without_inner_sentence_boundary=share_of_one)

@@ -112,10 +112,6 @@ def rotation_text(results: Sequence[Result]) -> str:
     lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in figures.passages.items()]
     if (share := figures.share_without_inner_sentence_boundary) is not UNSET:
         lines.append(f"  {share:.1%} of the passages have no inner sentence boundary, and cannot be rotated by sentences")
-    if figures.passages.get("without_white_space_inside"):
-        lines.append(
-            "  text without spaces (Chinese, Japanese, Thai) needs --words blingfire, which splits it at its punctuation"
-        )
     for split, counts in figures.answers.items():
         if counts.answers:
             of = f" of {split}" if split else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -12,6 +13,7 @@ from positionbias.text.words import sentence_starts
 __all__ = [
     "LEAST_SENTENCES",
     "NOT_ONE_SENTENCE",
+    "NO_MARKS",
     "TOO_FEW",
     "Parts",
     "parts_of",
@@ -22,8 +24,10 @@ __all__ = [
 ]
 
 TOO_FEW = "passage of fewer than three sentences"
+NO_MARKS = "passage in Thai or Lao, which mark no end of a sentence"
 NOT_ONE_SENTENCE = "answer in more than one sentence"
 LEAST_SENTENCES = 3
+_THAI_OR_LAO = re.compile("[\u0e01-\u0e30\u0e40-\u0e46\u0e81-\u0eb0\u0ec0-\u0edf]")  # letters
 
 
 class Parts(NamedTuple):
@@ -34,7 +38,7 @@ class Parts(NamedTuple):
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return the characters ``[start, end)`` of each of BlingFire's sentences, without the white space between them.
+    """Return the characters ``[start, end)`` of each sentence, without the white space between them.
 
     >>> sentence_spans("One came.  Two left.")
     [(0, 9), (11, 20)]
@@ -64,18 +68,21 @@ def parts_of(text: str, start: int, end: int) -> Parts | str:
     >>> parts_of("One came. Two left. Three stayed.", 10, 13).own
     1
     """
-    own = sentence_holding(sentence_starts(text), [(start, end)])
+    own = sentence_holding(text, sentence_starts(text), [(start, end)])
     return own if isinstance(own, str) else Parts(sentences(text), own)
 
 
-def sentence_holding(starts: Sequence[int], spans: Iterable[tuple[int, int]]) -> int | str:
-    """Return the sentence with all characters of ``spans`` (at least one), given the sentence ``starts``, or why it cannot be moved.
+def sentence_holding(text: str, starts: Sequence[int], spans: Iterable[tuple[int, int]]) -> int | str:
+    """Return the sentence with all characters of ``spans`` (at least one), given the sentence ``starts`` of a text, or why it cannot be moved.
 
-    >>> sentence_holding([0, 10, 20], [(10, 13), (14, 18)]), sentence_holding([0, 10, 20], [(8, 13)])
+    >>> text = "One came. Two left. Three stayed."
+    >>> sentence_holding(text, [0, 10, 20], [(10, 13), (14, 18)]), sentence_holding(text, [0, 10, 20], [(8, 13)])
     (1, 'answer in more than one sentence')
+    >>> sentence_holding("ร้านเปิดเก้าโมง ปิดหกโมง", [0], [(0, 4)])
+    'passage in Thai or Lao, which mark no end of a sentence'
     """
     if len(starts) < LEAST_SENTENCES:
-        return TOO_FEW
+        return NO_MARKS if 2 * len(_THAI_OR_LAO.findall(text)) > sum(map(str.isalpha, text)) else TOO_FEW
     own, *others = {max(0, bisect_right(starts, at) - 1) for start, end in spans for at in (start, max(start, end - 1))}
     return NOT_ONE_SENTENCE if others else own
 

@@ -1,7 +1,11 @@
 """Split texts into words with character offsets: by BlingFire (the paper's), by rules that run on any machine, or by white space.
 
 BlingFire is called through its C function, which gives byte offsets; slicing by offsets keeps every character. Where its library cannot be
-loaded, the rules of ``text.unicode_words`` take its place (``core.splitter``).
+loaded, the rules of ``text.unicode_words`` take its place (``core.splitter``). Whichever splits, a word in a script without spaces is split further
+into clusters (``text.clusters``).
+
+Sentences end where BlingFire (or our rules) ends them; also behind the marks of other scripts (``_MARKS``), and in a text without any upper-case letter behind [.!?] and a space,
+where BlingFire waits for a capital [decision].
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from positionbias.core.errors import DependencyError
 from positionbias.core.splitter import USUAL_WORDS, load_blingfire
+from positionbias.text.clusters import has_unspaced, split_unspaced
 from positionbias.text.unicode_words import unicode_sentence_starts, unicode_word_spans
 
 if TYPE_CHECKING:
@@ -46,9 +51,15 @@ WORDS_HELP = (
 )
 _KEPT = 1 << 18  # bytes of output buffer kept for the next call; rare larger ones are freed
 _PIECE = 1 << 18  # bytes of a long text that are split into sentences at once
+_CAPITAL = re.compile(rb"[A-Z]")
 _NOT_BLANK = re.compile(rb"[!-~]")  # in nearly every text that has words
 _SURROGATE = re.compile("[\ud800-\udfff]")  # BlingFire is given a question mark instead
 _WHITESPACE_WORD = re.compile(r"\S+")
+_MARKS = "。！？｡।॥።؟۔։។៕။།༎"
+_MARK = re.compile("|".join(_MARKS).encode())
+_CLOSING = "[\"'”’»)\\]」』）】》〉〕]*"
+_MARKED = re.compile(rf"[{_MARKS}]+{_CLOSING}\s*")  # ends a sentence, whatever follows
+_STOPPED = re.compile(rf"[.!?]+{_CLOSING}\s+")  # ends one too in a text without capitals
 
 
 def words_function() -> Callable[..., int]:
@@ -119,7 +130,7 @@ def split_words(text: str, method: WordMethod = USUAL_WORDS) -> Words:
     >>> split_words("Hello, world!")
     Words(words=['Hello', ',', 'world', '!'], starts=[0, 5, 7, 12], ends=[5, 6, 12, 13])
     """
-    if method != "blingfire":
+    if method != "blingfire" or has_unspaced(text):
         spans = word_spans(text, method)
         return Words([text[start:end] for start, end in spans], [start for start, _ in spans], [end for _, end in spans])
     if not text.strip():
@@ -153,11 +164,13 @@ def word_spans(text: str, method: WordMethod = USUAL_WORDS) -> list[tuple[int, i
     [(0, 6), (7, 13)]
     """
     if method == "whitespace":
-        return [match.span() for match in _WHITESPACE_WORD.finditer(text)]
-    if method == "unicode":
-        return unicode_word_spans(text)
-    _, starts, ends = _words(text) if text.strip() else ("", [], [])
-    return list(zip(starts, ends, strict=True))
+        spans = [match.span() for match in _WHITESPACE_WORD.finditer(text)]
+    elif method == "unicode":
+        spans = unicode_word_spans(text)
+    else:
+        _, starts, ends = _words(text) if text.strip() else ("", [], [])
+        spans = list(zip(starts, ends, strict=True))
+    return split_unspaced(text, spans) if has_unspaced(text) else spans
 
 
 def spoken_words(text: str, method: WordMethod = USUAL_WORDS) -> int:
@@ -171,24 +184,34 @@ def spoken_words(text: str, method: WordMethod = USUAL_WORDS) -> int:
 
 def word_count(text: str) -> int:
     """Count a text's words by the usual splitter; of BlingFire's that is cheaper than their spans."""
-    if USUAL_WORDS == "unicode":
-        return len(unicode_word_spans(text))
+    if USUAL_WORDS == "unicode" or has_unspaced(text):
+        return len(word_spans(text))
     return len(_buffers().call("TextToWordsWithOffsets", text.encode("utf-8", "replace"), b" ")[1]) if text.strip() else 0
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Return the character offset of each sentence, by BlingFire where it can be loaded."""
-    if USUAL_WORDS == "unicode":
-        return unicode_sentence_starts(text)
-    data = text.encode("utf-8", "replace")
-    starts = list(sentence_places(data))
-    if len(data) == len(text):
-        return starts
-    import numpy as np
+    """Return the character offset of each sentence, by BlingFire where it can be loaded.
 
-    inside = np.frombuffer(data, np.int8) < -64  # continuation bytes
-    before = np.cumsum(np.add.reduceat(inside, [0, *starts], dtype=np.int64))
-    return [start - skipped for start, skipped in zip(starts, before.tolist(), strict=False)]
+    >>> sentence_starts("one came. two left."), sentence_starts("今天。明天！"), sentence_starts("वह आया। वह गया।")
+    ([0, 10], [0, 3], [0, 8])
+    """
+    if USUAL_WORDS == "unicode":
+        starts = unicode_sentence_starts(text)
+    else:
+        data = text.encode("utf-8", "replace")
+        starts = list(_blingfire_places(data))
+        if len(data) != len(text):
+            import numpy as np
+
+            inside = np.frombuffer(data, np.int8) < -64  # continuation bytes
+            before = np.cumsum(np.add.reduceat(inside, [0, *starts], dtype=np.int64))
+            starts = [start - skipped for start, skipped in zip(starts, before.tolist(), strict=False)]
+    marked = [] if text.isascii() else [match.span() for match in _MARKED.finditer(text)]
+    stopped = [match.span() for match in _STOPPED.finditer(text)] if text == text.lower() else []
+    if not (ends := marked + stopped):
+        return starts
+    inside = {at for start, end in ends for at in range(start + 1, end)}  # BlingFire parts a mark from the bracket behind it
+    return sorted({at for at in starts if at not in inside} | {end for _, end in ends if end < len(text)})
 
 
 def sentence_places(data: bytes, size: int = _PIECE) -> Iterator[int]:
@@ -198,11 +221,15 @@ def sentence_places(data: bytes, size: int = _PIECE) -> Iterator[int]:
 
     A sentence's bounds depend on what stands near them, so pieces overlap by four sentences, and the last two of a piece are left to the next.
     """
-    if not _NOT_BLANK.search(data) and not data.decode().strip():
-        return
-    if USUAL_WORDS == "unicode":
+    if USUAL_WORDS == "unicode" or not _CAPITAL.search(data) or _MARK.search(data):
         text = data.decode()
-        yield from byte_offsets(text, unicode_sentence_starts(text))
+        yield from byte_offsets(text, sentence_starts(text))
+    else:
+        yield from _blingfire_places(data, size)
+
+
+def _blingfire_places(data: bytes, size: int = _PIECE) -> Iterator[int]:
+    if not _NOT_BLANK.search(data) and not data.decode().strip():
         return
     at, taken, done = 0, size, -1
     while at < len(data):

@@ -57,6 +57,19 @@ def test_scores_worked_by_hand(animals):
     assert ranking.scores == pytest.approx([2 * p1 + math.log(1 + 2.5 / 1.5) / 1.81, 2 * p2], rel=1e-6)
 
 
+def test_scripts_without_spaces_are_indexed_by_bigrams(tmp_path):
+    made = collection_of(
+        tmp_path / "cities", {"p1": "東京都の天気", "p2": "京都の天気", "p3": "กรุงเทพ is a city", "p4": "서울 날씨"}
+    )
+    # the bigrams of 東京都 are 東京 and 京都: p1 has both, p2 one; one word in all a passage would find neither
+    assert rank(made, "東京都").passage_ids == ["p1", "p2"]
+    assert rank(made, "京都").passage_ids == ["p2", "p1"]  # as often, and p2 is shorter
+    assert rank(made, "เทพ").passage_ids == ["p3"]
+    assert rank(made, "서울").passage_ids == ["p4"]  # Hangul has spaces
+    assert rank(made, "울").passage_ids == []
+    assert Analyzer()("東京都2024年 Rome’s") == ["東京", "京都", "2024", "年", "rome"]
+
+
 def test_k1_and_b_are_used(animals):
     # k1 = 0: every score is its idf, whatever the frequency; the tie goes to the higher id
     ranking = rank(animals, "red", k1=0.0, b=0.0)

@@ -69,6 +69,7 @@ def test_the_sentence_with_most_questions_is_kept(tmp_path: Path) -> None:
         "without a relevant passage": 1,
         "without an answer found in its relevant passage": 1,
         "passage of fewer than three sentences": 1,
+        "passage in Thai or Lao, which mark no end of a sentence": 0,
         "answer in more than one sentence": 2,
         "answered by a sentence other than the kept one": 2,
         "not drawn from the questions of its sentence": 0,

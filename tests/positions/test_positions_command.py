@@ -76,12 +76,10 @@ def test_plain_names_are_written_here_and_also_read_under_the_home(
     assert run(capsys, "histogram", "turned", "--json", "--no-offsets", "--fold-case")[0] == 0
 
 
-def test_text_without_spaces_is_told_what_it_needs(
+def test_a_passage_of_one_sentence_is_told_by_sentences(
     make_collection: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    collection = make_collection({"p": "東京。日本。"}, [])
-    _, out, _ = run(capsys, "debias", collection.path, "--out", tmp_path / "r", "--words", "whitespace")
-    assert "needs --words blingfire" in out
+    collection = make_collection({"p": "東京。日本。", "q": "東京"}, [])
     _, out, _ = run(capsys, "debias", collection.path, "--out", tmp_path / "s", "--mode", "sentences")
     assert "have no inner sentence boundary" in out
 

@@ -232,11 +232,35 @@ def test_the_result_counts_every_passage_once(tmp_path: Path) -> None:
     path = tmp_path / "collection.tsv"
     path.write_text("a\tone two three\nb\tword\nc\t\nd\t東京。日本。\n", encoding="utf-8")
     result = debias_file(path, tmp_path / "out.tsv", Rotation(words="whitespace", identity=False), RawForm("tsv")).results[0]
-    assert (result.count, result.value, result.collection) == (4, 0.25, "out.tsv")
-    # d is one word for white space, and more for BlingFire: counted again
+    assert (result.count, result.value, result.collection) == (4, 0.5, "out.tsv")
     assert result.payload.passages == {  # type: ignore[union-attr]
-        "rotated": 1, "drawn_as_it_was": 0, "without_words": 1, "one_word": 2, "without_white_space_inside": 1,
+        "rotated": 2, "drawn_as_it_was": 0, "without_words": 1, "one_word": 1,
     }  # fmt: skip
+
+
+SPACED = [
+    "The U.S. keeper's lamp burns.", "It doesn't cost 3.5% more.", "“Naïve” cafés – open…", "वह दीपक जलाता है।",
+    "한국어 등대지기가 있다.", "Хранитель зажёг лампу?", "حارس المنارة هنا.", "ΑΒΓ and 😀\u200d😀 e.g. no. 5",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "sha256"),
+    [
+        ("blingfire", "a60fc62c113658515ee68e69fab9ab71640bfb9052ab23f7e07cf7ba69e59e3a"),
+        ("whitespace", "0e43bc8615f9a80833d5b06a55b8ea33409990229251a03017f363826131f4f9"),
+        ("unicode", "d08de658903cc9ef2d4a69b0c7b2ed1e6b9b444725f50969b4b124ceefdadc96"),
+    ],
+)
+def test_text_with_spaces_is_cut_as_ever(tmp_path: Path, make_collection: Any, words: Any, sha256: str) -> None:
+    """Pinned before scripts without spaces were split further."""
+    texts = {f"p{n}": " ".join(SPACED[(n * k + k) % 8] for k in range(1, 6)) for n in range(40)}
+    (tmp_path / "in.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in texts.items()), encoding="utf-8")
+    debias_file(tmp_path / "in.tsv", tmp_path / "out.tsv", Rotation(words=words), RawForm("tsv"))
+    assert hashlib.sha256((tmp_path / "out.tsv").read_bytes()).hexdigest() == sha256
+    rotated = debias(make_collection(texts, []), tmp_path / "rotated", Rotation(words=words))
+    lines = "".join(f"{passage.passage_id}\t{passage.text}\n" for passage in rotated.passages())
+    assert hashlib.sha256(lines.encode()).hexdigest() == sha256
 
 
 def rewritten(path: Path, old: bytes, new: bytes) -> None:

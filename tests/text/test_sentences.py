@@ -23,12 +23,12 @@ def test_spans_leave_white_space_out() -> None:
 
 
 def test_the_sentence_that_holds_all_spans() -> None:
-    assert sentence_holding(STARTS, [(13, 16), (17, 21)]) == 1
-    assert sentence_holding(STARTS, [(0, 5)]) == 0  # white space in front belongs to the first
-    assert sentence_holding(STARTS, [(13, 23)]) == 1  # and that behind to the sentence before it
-    assert sentence_holding(STARTS, [(13, 24)]) == NOT_ONE_SENTENCE
-    assert sentence_holding(STARTS, [(13, 16), (23, 28)]) == NOT_ONE_SENTENCE
-    assert sentence_holding(STARTS[:2], [(13, 16)]) == TOO_FEW
+    assert sentence_holding(TEXT, STARTS, [(13, 16), (17, 21)]) == 1
+    assert sentence_holding(TEXT, STARTS, [(0, 5)]) == 0  # white space in front belongs to the first
+    assert sentence_holding(TEXT, STARTS, [(13, 23)]) == 1  # and that behind to the sentence before it
+    assert sentence_holding(TEXT, STARTS, [(13, 24)]) == NOT_ONE_SENTENCE
+    assert sentence_holding(TEXT, STARTS, [(13, 16), (23, 28)]) == NOT_ONE_SENTENCE
+    assert sentence_holding(TEXT, STARTS[:2], [(13, 16)]) == TOO_FEW
     assert parts_of(TEXT, 23, 28) == Parts(["One came.", "Two left.", "Three stayed."], 2)
 
 

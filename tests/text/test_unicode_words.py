@@ -24,7 +24,7 @@ def words(text: str) -> list[str]:
         ("It’s 3.5 of 1,000,000 (5%)", "It|’s|3.5|of|1,000,000|(|5|%|)"),
         ("cannot CAN'T O'Neill d’un dogs' 'so'", "can|not|CA|N'T|O'|Neill|d’|un|dogs|'|'|so|'"),
         ("C++ at AT&T, a_b ten-year", "C++|at|AT&T|,|a_b|ten|-|year"),
-        ("naïve cafe\u0301 हिन्दी ไทย", "naïve|cafe\u0301|हिन्दी|ไทย"),
+        ("naïve cafe\u0301 हिन्दी 한국어", "naïve|cafe\u0301|हिन्दी|한국어"),
         ("\ufeffa\u200b\x00b \t\u3000", "a|b"),
         ("1,2 and 10:30", "1|,|2|and|10|:|30"),
     ],
