@@ -9,7 +9,7 @@ import numpy as np
 
 from positionbias.leakage.precision import wilson
 from positionbias.overlap.search import BlockFacts
-from positionbias.overlap.settings import PAIRS, OverlapSettings
+from positionbias.overlap.settings import NGRAM, PAIRS, OverlapSettings
 from positionbias.results.overlap import ALL_SETS, ANY, OVERLAP, OverlapFigures
 from positionbias.results.result import Result
 
@@ -18,11 +18,13 @@ __all__ = ["Items", "Pairs", "overlap_results", "summed"]
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The test items of a unit in one test set: the words of each ``(i,)``, and of links to queries the item and the query ``(l,)`` each."""
+    """The test items of a unit in one test set: the words of each ``(i,)``, its runs of words that are not common ``(i,)``, and of links to queries the item
+    and the query ``(l,)`` each."""
 
     test_set: str
     unit: str
     words: np.ndarray
+    runs: np.ndarray
     item_of: np.ndarray
     query_of: np.ndarray
 
@@ -31,13 +33,13 @@ class Items:
         kept = slice(None) if items is None else np.isin(self.item_of, items)
         return len(np.unique(self.query_of[kept]))
 
-    def asked(self, detector: str, settings: OverlapSettings) -> tuple[int, int]:
-        """Return how many items are a detector's to look at, and how many of them have too few words for it; of pairs all are."""
+    def asked(self, detector: str, settings: OverlapSettings) -> tuple[int, np.ndarray]:
+        """Return how many items are a detector's to look at, and which of them it can compare: those with words enough; of pairs all."""
         if self.unit == PAIRS:
-            return len(self.words), 0
+            return len(self.words), np.arange(len(self.words))
         least, below = settings.words_of(detector)
-        own = self.words[self.words < below]
-        return len(own), int((own < least).sum())
+        compared = (self.words >= least) & (self.words < below) & ((self.runs > 0) | (detector != NGRAM))
+        return int((self.words < below).sum()), np.flatnonzero(compared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def overlap_results(
     ``counted`` and ``shared`` are all pairs of a detector by training set ``(s,)``; ``cut (s, d)`` is true where only the best were kept of a text.
     """
     for place, detector in enumerate((*settings.detectors, ANY)):
-        count, too_short = items.asked(detector, settings)
+        count, compared = items.asked(detector, settings)
         if not count:
             continue
         columns = settings.together if detector == ANY else [place]
@@ -78,9 +80,9 @@ def overlap_results(
                 unit=items.unit,
                 detector=detector,
                 items=count,
-                too_short=too_short,
+                too_short=count - len(compared),
                 leaked=len(leaked),
-                queries=items.queries(),
+                queries=items.queries(compared),
                 leaked_queries=items.queries(leaked),
                 pairs=int(counted[detector][own].sum()),
                 kept=int(kept.sum()),
@@ -91,8 +93,11 @@ def overlap_results(
 
 
 def _result(test_set: str, name: str, of: OverlapFigures) -> Result:
-    """Return a result whose value is the share of test queries that leak; of items where the test set names no queries."""
-    leaked, count = (of.leaked_queries, of.queries) if of.queries else (of.leaked, of.items)
+    """Return a result whose value is the share of leaked test queries among those that can be compared; of items where the test set names no queries.
+
+    It is None where none can be compared.
+    """
+    leaked, count = (of.leaked_queries, of.queries) if of.queries else (of.leaked, of.items - of.too_short)
     share = leaked / count if count else None
     interval = None if share is None else wilson(share, count)
     return Result(f"{OVERLAP}{of.unit}", test_set, "", name, None, share, interval, count, of)

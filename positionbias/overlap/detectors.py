@@ -23,11 +23,13 @@ SCORES = ("of_test", "of_train", "jaccard_words", "cosine")  # in this order the
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts with their ids, of one side; their words are hashed once for all detectors. ``left_out`` counts rows without a usable text."""
+    """Texts with their ids, of one side; their words are hashed once for all detectors. ``left_out`` counts rows without a usable text, and
+    ``common`` are the hashes of the runs of words that count for nothing, of test texts."""
 
     ids: Sequence[str]
     texts: Sequence[str]
     left_out: int = 0
+    common: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
 
     def __len__(self) -> int:
         return len(self.ids)

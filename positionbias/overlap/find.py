@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,8 @@ from positionbias.overlap.lines import FOLDER, file_of, joined_records, records,
 from positionbias.overlap.precision import read_sheets, read_truth, with_precision
 from positionbias.overlap.recall import candidate_recall, planted_recall, true_recall
 from positionbias.overlap.search import BlockFacts, OpenEncoder, Part, TestSide, search_blocks, write_tests
-from positionbias.overlap.settings import CANDIDATES, PAIRS, PASSAGES, QUERIES, EvidenceSettings, OverlapSettings
+from positionbias.overlap.settings import CANDIDATES, NGRAM, PAIRS, PASSAGES, QUERIES, EvidenceSettings, OverlapSettings
+from positionbias.overlap.shingles import COMMON, Words, common_shingles, distinct, own_runs
 from positionbias.overlap.sources import TextSet
 from positionbias.results.overlap import ANY
 from positionbias.results.result import Result, write_results
@@ -32,6 +33,7 @@ from positionbias.results.result import Result, write_results
 __all__ = ["NothingToCompare", "find_overlap"]
 
 _WORK = ".work"
+_FIRST = 1 << 14  # texts of a training set whose runs of words are counted
 
 
 class NothingToCompare(InputError):
@@ -160,7 +162,9 @@ class _Overlap:
     def _searched(self, unit: str) -> _Unit:
         """Search all training sets for the test texts of a unit."""
         side = write_tests(self.work / f"{unit}.arrow", self.tests, unit, self.settings, self.encoder)
-        folder, asked = self.work / unit, sha256_file(Path(side.path))  # the order of test texts is in no checksum
+        side, tests = self._without_common(unit, side)
+        folder = self.work / unit
+        asked = sha256_file(Path(side.path)) + sha256_file(Path(side.common))  # the order of test texts is in no checksum
         sources: list[int] = []  # of each block that was handed out
 
         def parts() -> Iterator[Part]:
@@ -180,7 +184,23 @@ class _Overlap:
             if left_out:
                 self.remarks.append(f"{name}: {left_out:,} rows without usable {unit} were left out.")
         found = merged(paths, sources, len(self.settings.detectors), self.settings.kept)
-        return _Unit(side, side.texts(), found, facts, sources)
+        return _Unit(side, tests, found, facts, sources)
+
+    def _without_common(self, unit: str, side: TestSide) -> tuple[TestSide, Texts]:
+        """Find the runs of words that count for nothing: those in many texts of a test set, or of the first texts of a training set."""
+        tests, n = side.texts(), self.settings.n
+        found = [
+            common_shingles([tests.words.part(low, high)], n) for low, high in zip(side.starts, side.starts[1:], strict=False)
+        ]
+        found += [common_shingles(_first_words(one, unit), n) for one in self.training] if len(tests) else []
+        path = self.work / f"{unit}.common.npy"
+        common = distinct(np.concatenate(found))
+        np.save(path, common)
+        if len(common) and NGRAM in self.settings.detectors:
+            self.remarks.append(
+                f"{unit}: {plural(len(common), 'run')} of {n} words in more than {COMMON:.0%} of the texts of one set counted for nothing."
+            )
+        return replace(side, common=str(path.absolute())), replace(tests, common=common)
 
     def true_recall(self, truth: Sequence[Pair]) -> Iterator[Result]:
         """Measure what was found of known pairs of queries."""
@@ -223,7 +243,14 @@ class _Overlap:
         places = np.flatnonzero(mine)
         lines = records(of.found, places, of.tests, self.sources, self.settings.detectors)
         write_records(self.folder / file_of(test.name, unit), lines)
-        items = Items(test.name, unit, of.tests.words.counts[low:high], *self._queries_of(unit, number, of))
+        words = of.tests.words.part(low, high)
+        items = Items(
+            test.name,
+            unit,
+            words.counts,
+            own_runs(words, self.settings.n, of.tests.common),
+            *self._queries_of(unit, number, of),
+        )
         cut = of.cut(number, len(self.sources), self.settings.kept)
         self._remark(items, cut)
         pairs = Pairs(of.found.sources[places], of.found.tests[places] - low, of.found.found_by[places])
@@ -257,12 +284,12 @@ class _Overlap:
         name, settings = items.test_set, self.settings
         if cut.any():
             self.remarks.append(f"{name}: of some {items.unit} only the best {settings.kept:,} pairs were kept (--kept-pairs).")
-        least = min((settings.words_of(detector)[0] for detector in settings.detectors if detector != "exact"), default=0)
-        few = int((items.words < least).sum())
-        if few and items.unit == QUERIES:
+        compared = [items.asked(detector, settings)[1] for detector in settings.detectors if detector != "exact"]
+        few = len(items.words) - len(set().union(*map(np.ndarray.tolist, compared))) if compared else 0
+        if few:
+            instead = " posbias leakage find compares their words." if items.unit == QUERIES else ""
             self.remarks.append(
-                f"{name}: {few:,} queries have fewer than {least} words, so only equal ones are found; "
-                "posbias leakage find compares their words."
+                f"{name}: {few:,} {items.unit} have too few words, or none but common runs of them, so only equal ones are found.{instead}"
             )
 
     def _of_pairs(self, number: int, queries: _Unit, passages: _Unit) -> Iterator[Result]:
@@ -290,7 +317,8 @@ class _Overlap:
             for place, name in enumerate((*names, ANY))
         }
         none = {name: np.zeros(len(self.sources), np.int64) for name in all_of}
-        items = Items(test.name, PAIRS, np.zeros(len(links)), np.arange(len(links)), np.array([q for q, _ in links]))
+        none_known = np.zeros(len(links), np.int64)
+        items = Items(test.name, PAIRS, none_known, none_known, np.arange(len(links)), np.array([q for q, _ in links]))
         cut_q, cut_p = (of.cut(number, len(self.sources), self.settings.kept) for of in (queries, passages))
         cut = joined_cut(cut_q, cut_p, names)
         if cut.any():
@@ -300,6 +328,17 @@ class _Overlap:
         yield from overlap_results(
             items, Pairs(sources, found.links, found.found_by), all_of, none, cut, self.sources, self.settings
         )
+
+
+def _first_words(of: TextSet, unit: str) -> Iterator[Words]:
+    """Yield the words of the first ``_FIRST`` texts of a set, or some more."""
+    seen = 0
+    for block in of.blocks(unit):
+        for batch in block.batches():
+            yield batch.words
+            seen += len(batch)
+            if seen >= _FIRST:
+                return
 
 
 def _numbers(of: _Unit, number: int) -> dict[str, int]:

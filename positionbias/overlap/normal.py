@@ -1,4 +1,4 @@
-"""Comparable words of a text: NFKC, without case, runs of letters, digits and underscores (``\\w+``).
+"""Comparable words of a text: NFKC, without case, runs of letters, digits and underscores (``\\w+``); in scripts without spaces, each cluster.
 
 Nothing in ASCII needs Unicode's tables, and no rule of theirs reaches over an ASCII character that is not of a word. So blocks of texts become
 bytes by one table, and only runs with other characters are looked up.
@@ -13,6 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from positionbias.text.clusters import clusters, with_clusters
+
 __all__ = ["SPACE", "Encoded", "comparable_words", "raw_bytes"]
 
 SPACE = 0x20
@@ -26,8 +28,10 @@ def comparable_words(text: str) -> list[str]:
 
     >>> comparable_words("The ﬁrst CAFÉ, re-opened.")
     ['the', 'first', 'café', 're', 'opened']
+    >>> comparable_words("在2019年")
+    ['在', '2019', '年']
     """
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return with_clusters(unicodedata.normalize("NFKC", text).casefold(), _WORD, clusters)
 
 
 class Encoded(Sequence[str]):

@@ -2,7 +2,8 @@
 
 A pair is found by shingles if one text has at least ``containment`` of the other's distinct shingles, in either direction. Candidates come from a
 prefix filter in each direction, which loses no pair: a pair shares one of the test text's rarest shingles, or one of the training text's.
-So a shingle that stands in every text (boilerplate) makes no candidates by itself. Their shared shingles are then counted.
+Their shared shingles are then counted. Runs of ``n`` words that stand in many texts of one set (``shingles.COMMON``) are boilerplate: they count for
+nothing, neither as shared nor in a text's number. So templated text makes no pairs, whose number would grow with the square of its texts.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _same(one: str, other: str) -> bool:
 def ngram(tests: Texts, settings: OverlapSettings) -> Search:
     """Prepare the search by runs of ``settings.n`` words, for test texts that have one."""
     asked = np.flatnonzero(tests.words.counts >= settings.n)
-    return ShingleSearch(ShingleTable(tests.words, settings.n, asked, settings.containment))
+    return ShingleSearch(ShingleTable(tests.words, settings.n, asked, settings.containment, common=tests.common))
 
 
 def short(tests: Texts, settings: OverlapSettings) -> Search:
@@ -71,7 +72,7 @@ class ShingleSearch:
         table = self.table
         if not len(table):
             return Hits.none()
-        hashes, texts = shingle_hashes(batch.words, table.n)
+        hashes, texts = table.counted(*shingle_hashes(batch.words, table.n))
         places, rows = table.find(hashes)
         if not len(places):
             return Hits.none()

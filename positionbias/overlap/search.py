@@ -50,6 +50,7 @@ class TestSide:
     starts: tuple[int, ...]
     encoder: OpenEncoder | None = None
     left_out: tuple[int, ...] = ()
+    common: str = ""  # the file of the runs of words that count for nothing
 
     __test__ = False  # no class of tests, whatever its name says
 
@@ -57,7 +58,8 @@ class TestSide:
         """Return the texts of all test sets."""
         with pa.OSFile(self.path) as file:
             table = ipc.open_file(file).read_all()
-        return Texts(table["id"].to_pylist(), table["text"].to_pylist())
+        common = np.load(self.common) if self.common else np.zeros(0, np.uint64)
+        return Texts(table["id"].to_pylist(), table["text"].to_pylist(), common=common)
 
     def __call__(self) -> tuple[Texts, Mapping[str, Search]]:
         """Return the texts, and the search of each detector for them."""

@@ -16,6 +16,7 @@ __all__ = [
     "DETECTORS",
     "EXACT",
     "MEANING",
+    "NGRAM",
     "PAIRS",
     "PASSAGES",
     "QUERIES",
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
-EXACT, SHORT = "exact", "short"
+EXACT, NGRAM, SHORT = "exact", "ngram", "short"
 UNITS = (PASSAGES, QUERIES, PAIRS)
 # each with the module here and its function (``detectors``), in the order of tables
 DETECTORS = {
@@ -109,7 +110,7 @@ class OverlapSettings:
     all_passages: bool = setting(False, "Compare all passages of collections, not only those that judgements name.")
     relevant_from: int = setting(1, "Lowest grade of a relevant passage in test judgements.", least=1, metavar="GRADE")
     kept: int = setting(
-        1_000,
+        100,
         "Pairs kept of each test text, detector and training set, the best; all are counted.",
         flags=("--kept-pairs",),
         least=1,

@@ -11,7 +11,7 @@ and 10^7 test shingles about one pair in a hundred runs does, and one shingle ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -20,8 +20,21 @@ import numpy as np
 
 from positionbias.overlap.normal import SPACE, comparable_words, raw_bytes
 
-__all__ = ["Words", "distinct", "first_of", "hash_words", "runs", "shingle_hashes", "text_hashes"]
+__all__ = [
+    "Words",
+    "common_shingles",
+    "distinct",
+    "first_of",
+    "hash_words",
+    "own_runs",
+    "runs",
+    "shingle_hashes",
+    "text_hashes",
+]
 
+COMMON = 0.01
+"""Share of one set's texts: a run of words in more of them tells nothing about a copy, and counts for nothing [decision]."""
+_FEW = 20  # texts of a small set that may well be copies of each other
 _MODULUS = 1 << 64
 _BASE = 0x9E3779B97F4A7C13  # ≡ 3 modulo 8, so that differences of powers keep most of their bits
 _WORD_BASE = 0xD6E8FEB86659FD93
@@ -30,6 +43,7 @@ _HALF = np.uint64(32)
 _PART = 1 << 20  # powers that are kept
 _TEXTS = 4_096  # hashed at once: their arrays fit a processor's cache
 _MOST_RUNS = 1 << 20
+_MOST_WORDS = 1 << 22  # in scripts without spaces a run is a clause
 _VALUES = np.random.Generator(np.random.PCG64(20_231_127)).integers(1, _MODULUS, 256, np.uint64)  # of the 256 bytes
 
 
@@ -109,7 +123,7 @@ class _KnownRuns:
 
     def words(self, data: bytes, hashes: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how many words each run has, and their hashes, one after another."""
-        if len(self.numbers) > _MOST_RUNS:
+        if len(self.numbers) > _MOST_RUNS or len(self.hashes) > _MOST_WORDS:
             self._clear()
         keys = hashes.tolist()
         if new := {key: place for place, key in enumerate(keys) if key not in self.numbers}:
@@ -137,6 +151,30 @@ def shingle_hashes(words: Words, n: int) -> tuple[np.ndarray, np.ndarray]:
     texts = np.repeat(np.arange(len(counts)), counts)
     starts = words.first[texts] + runs(counts)
     return _mixed(_spans(words.hashes, starts, starts + n, _WORD_BASE)), texts
+
+
+def common_shingles(parts: Iterable[Words], n: int) -> np.ndarray:
+    """Return the sorted hashes of the runs of n words in more than ``COMMON`` of these texts, and in more than 20 of them: boilerplate. Equal texts are one."""
+    found, seen = [np.zeros(0, np.uint64)], np.zeros(0, np.uint64)
+    for words in parts:
+        known, whole = len(seen), text_hashes(words)
+        seen, first = np.unique(np.concatenate([seen, whole]), return_index=True)
+        new = np.zeros(len(whole), bool)
+        new[first[first >= known] - known] = True
+        hashes, texts = shingle_hashes(words, n)
+        hashes, texts = hashes[new[texts]], texts[new[texts]]
+        order = np.lexsort((hashes, texts))
+        hashes, texts = hashes[order], texts[order]
+        found.append(hashes[first_of(hashes) | first_of(texts)])  # each once a text
+    hashes = np.sort(np.concatenate(found))
+    starts = np.flatnonzero(first_of(hashes))
+    return hashes[starts][np.diff(starts, append=len(hashes)) > max(COMMON * len(seen), _FEW)]
+
+
+def own_runs(words: Words, n: int, common: np.ndarray) -> np.ndarray:
+    """Return how many runs of n words each text has that are not common ``(t,)``."""
+    hashes, texts = shingle_hashes(words, n)
+    return np.bincount(texts[~np.isin(hashes, common)], minlength=len(words.counts))
 
 
 def text_hashes(words: Words) -> np.ndarray:

@@ -42,14 +42,22 @@ class Postings:
 class ShingleTable:
     """The distinct shingles of test texts of ``n`` words a run; ``tests`` are the texts that have some.
 
-    ``keys (k,)`` uint64 are sorted; ``holders`` lists the texts of each key and ``rare`` those for which it is among their rarest shingles:
+    Those that are ``common`` are left out. ``keys (k,)`` uint64 are sorted; ``holders`` lists the texts of each key and ``rare`` those for which it is among their rarest shingles:
     so many that a text with ``containment`` of all must have ``hits`` of them, or all that are needed if fewer (the prefix filter of Chaudhuri,
     Ganti, Kaushik 2006). Rarity is the number of test texts, then the key.
     """
 
-    def __init__(self, words: Words, n: int, tests: np.ndarray, containment: float, hits: int = 1) -> None:
-        self.n, self.containment = n, containment
-        hashes, texts = _shingles(words, n, tests)
+    def __init__(
+        self,
+        words: Words,
+        n: int,
+        tests: np.ndarray,
+        containment: float,
+        hits: int = 1,
+        common: np.ndarray = np.zeros(0, np.uint64),  # noqa: B008  # never written to
+    ) -> None:
+        self.n, self.containment, self.common = n, containment, common
+        hashes, texts = self.counted(*_shingles(words, n, tests))
         order = np.argsort(hashes)
         new = first_of(hashes[order])
         self.keys = hashes[order][new]
@@ -73,6 +81,11 @@ class ShingleTable:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def counted(self, hashes: np.ndarray, texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the shingles that are not common, and their texts."""
+        kept = ~np.isin(hashes, self.common) if len(self.common) else slice(None)
+        return hashes[kept], texts[kept]
 
     def find(self, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the places in ``hashes`` of those in the table, and their rows."""

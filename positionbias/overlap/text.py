@@ -57,6 +57,8 @@ def overlap_verdict(results: Sequence[Result]) -> list[str]:
 
 
 def _sentence(result: Result, of: OverlapFigures, by: Mapping[str, OverlapFigures]) -> str:
+    if result.value is None:
+        return f"{of.items:,} {of.unit} of {result.collection} cannot be compared: they have no words."
     exact, short = by.get(EXACT), by.get(SHORT)
     how = "near" if by.keys() - {SHORT, ANY} else "by short runs of words"  # which are all there is to count
     where = "training" if result.system == ALL_SETS else result.system
@@ -67,7 +69,7 @@ def _sentence(result: Result, of: OverlapFigures, by: Mapping[str, OverlapFigure
     else:
         leaked, count, what, have = of.leaked, of.items, of.unit, f"are in {where}"
         same = exact.leaked if exact else 0
-    said = f"{leaked:,} of {count:,} {what} of {result.collection} ({result.value or 0.0:.1%}) {have}"
+    said = f"{leaked:,} of {count:,} {what} of {result.collection} ({result.value:.1%}) {have}"
     near = ", ".join(f"{number:,} {kind}" for number, kind in ((same, "exact"), (leaked - same, how)) if number)
     said = f"{said}: {near}. {_precision(of)}." if leaked else f"{said}."
     candidates = 0 if short is None else short.leaked_queries if of.queries else short.leaked
@@ -112,7 +114,7 @@ def overlap_tables(name: str, found: Sequence[tuple[Result, OverlapFigures]]) ->
 def _table(name: str, title: str, by: str, found: Sequence[tuple[str, Result, OverlapFigures]]) -> Table:
     columns = [
         *(Column(heading, numeric=False) for heading in ("Unit", by)),
-        *(Column(heading) for heading in ("Leaked", "Of", "Too short", "Test queries", "Share", "Pairs", "Precision")),
+        *(Column(heading) for heading in ("Leaked", "Of", "Not compared", "Test queries", "Share", "Pairs", "Precision")),
     ]
     rows = [
         [
@@ -141,9 +143,9 @@ def _notes(found: Sequence[tuple[str, Result, OverlapFigures]]) -> Iterator[str]
             f"for {unit} of {count:,}" if count else f"for {unit}, which belong to no query, the leaked ones of all"
             for unit, count in queries.items()
         )
-        yield f"Share, with Wilson's 95 % interval: of the test queries those with a leaked item, {of_units}."
+        yield f"Share, with Wilson's 95 % interval: of the test queries that can be compared those with a leaked item, {of_units}."
     elif count := max(queries.values()):
-        yield f"Share: of {count:,} test queries, those with a leaked item, with Wilson's 95 % interval."
+        yield f"Share: of the test queries that can be compared ({count:,} by any detector), those with a leaked item, with Wilson's 95 % interval."
     if shared := max(of.shared_corpus for _, _, of in found):
         yield f"Passages of a corpus that both sides share are no pairs: {shared:,}."
     if {of.detector for _, _, of in found} > {ANY, SHORT}:

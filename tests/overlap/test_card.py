@@ -52,7 +52,7 @@ def test_a_card_holds_sets_counts_thresholds_and_the_command(folder: Path) -> No
     assert read_card(folder / "card.json") == card_of([OverlapFolder("overlap")])
     markdown = (folder / "card.md").read_text("utf-8")
     assert f"| training | train | train | `{train.checksum}` |" in markdown
-    assert "| bench | passages | train | ngram | 3 | 2 | 1 | 3 | 1 | 2 | unknown |" in markdown
+    assert "| bench | passages | train | ngram | 3 | 2 | 1 | 1 | 1 | 2 | unknown |" in markdown
     assert "- ngram: at least 50 % of one text's runs of 13 words stand in the other." in markdown
 
 

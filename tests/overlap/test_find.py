@@ -86,7 +86,7 @@ def test_counts_by_hand(hand: Path) -> None:
     ]
     passages = figures(found, "passages", "ngram")
     assert (passages.items, passages.too_short, passages.leaked, passages.pairs, passages.kept) == (4, 1, 2, 2, 2)
-    assert (passages.queries, passages.leaked_queries, passages.precision) == (3, 2, None)
+    assert (passages.queries, passages.leaked_queries, passages.precision) == (2, 2, None)  # that of "short" is not compared
     queries = figures(found, "queries", "short")
     assert (queries.items, queries.too_short, queries.leaked) == (3, 2, 1)
     assert (figures(found, "queries", "ngram").too_short, figures(found, "queries", "ngram").leaked) == (3, 0)
@@ -95,10 +95,10 @@ def test_counts_by_hand(hand: Path) -> None:
     assert [figures(found, "pairs", name).leaked_queries for name in ("exact", "ngram", "short", "any")] == [0, 1, 1, 1]
     assert [figures(found, "queries", name).leaked_queries for name in ("exact", "short", "any")] == [1, 1, 1]
     value, interval = next((r.value, r.interval) for r, of in of_type(found.results, OverlapFigures) if of is passages)
-    assert value == 2 / 3
+    assert value == 2 / 2
     assert interval is not None
-    # Wilson with z = 1.96: (2/3 + z²/6 ± z √(2/27 + z²/36)) / (1 + z²/3)
-    assert (round(interval.low, 4), round(interval.high, 4)) == (0.2077, 0.9385)
+    # Wilson with z = 1.96: (1 + z²/4 ± z √(z²/16)) / (1 + z²/2)
+    assert (round(interval.low, 4), round(interval.high, 4)) == (0.3424, 1.0)
     assert overlap_verdict(found.results) == [
         "2 of 3 queries of bench.test (66.7%) have a relevant passage in train: 1 exact, 1 near. Precision unknown.",
         "1 of 3 queries of bench.test (33.3%) are in train: 1 exact. Precision unknown. Candidates by short runs of words: 1, "
@@ -171,7 +171,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
         "bench: left out 1 relevant passage missing from its corpus.",
         "bench: of some passages only the best 1 pairs were kept (--kept-pairs).",
         "bench: of some queries only the best 1 pairs were kept (--kept-pairs).",
-        "bench: 1 queries have fewer than 5 words, so only equal ones are found; posbias leakage find compares their words.",
+        "bench: 1 queries have too few words, or none but common runs of them, so only equal ones are found. posbias leakage find compares their words.",
         "bench: pairs may be missing, as of some queries or passages only the best 1 were kept (--kept-pairs).",
     ]
     assert read_manifest(tmp_path / "out", kind="results").content["remarks"] == found.remarks
@@ -316,6 +316,68 @@ def test_hits_that_pile_up_are_dropped_early(tmp_path: Path, monkeypatch: pytest
     assert bytes_of(tmp_path / "whole") == bytes_of(tmp_path / "parts")
 
 
+def test_a_run_of_words_in_many_texts_of_one_set_counts_for_nothing(tmp_path: Path) -> None:
+    """40 training and 30 test texts of one template of 25 words and five of their own: all pairs share over half of their runs of 13 words."""
+    template = text_of(0, 25)
+    train = [{"id": f"r{n:02}", "passage": f"{template} {text_of(100 + n, 5)}"} for n in range(40)]
+    test = [{"id": f"t{n:02}", "passage": f"{template} {text_of(200 + n, 5)}"} for n in range(30)]
+    test[3]["passage"] = f"{template} {text_of(103, 5)} and"  # a near copy of r03
+    test.append({"id": "only", "passage": template})
+    sets = write_lines(tmp_path / "train.jsonl", train), write_lines(tmp_path / "test.jsonl", test)
+    settings = OverlapSettings(units=("passages",), detectors=("exact", "ngram"))
+    found = pb.overlap_leakage([sets[0]], tests=[sets[1]], settings=settings, out=tmp_path / "out")
+    assert ids_in(tmp_path / "out", "test.passages") == [("r03", "t03")]
+    # of 18 runs of 13 words in 30, the 13 of the template count for nothing: 5 of the training text, all among the 6 of the test text
+    (pair,) = pairs_in(tmp_path / "out", "test.passages")
+    assert (pair["of_test"], pair["of_train"]) == (round(5 / 6, 6), 1.0)
+    ngram = figures(found, "passages", "ngram")
+    assert (ngram.items, ngram.too_short, ngram.pairs) == (31, 1, 1)  # the template alone cannot be compared
+    assert [r.count for r, of in of_type(found.results, OverlapFigures) if of is ngram] == [30]
+    assert "passages: 13 runs of 13 words in more than 1% of the texts of one set counted for nothing." in found.remarks
+
+
+def test_twenty_texts_of_a_set_may_be_copies(tmp_path: Path) -> None:
+    train = write_lines(tmp_path / "train.jsonl", [{"id": f"{n:02}", "passage": f"{text_of(1)} w{n}"} for n in range(20)])
+    test = write_lines(tmp_path / "test.jsonl", [{"id": "t", "passage": text_of(1)}])
+    settings = OverlapSettings(units=("passages",), detectors=("ngram",))
+    found = pb.overlap_leakage([train], tests=[test], settings=settings, out=tmp_path / "out")
+    assert figures(found, "passages", "ngram").pairs == 20
+
+
+def test_texts_that_cannot_be_compared_have_no_share(tmp_path: Path) -> None:
+    train = write_lines(tmp_path / "train.jsonl", [{"id": "1", "passage": text_of(1)}])
+    test = write_lines(tmp_path / "test.jsonl", [{"id": "t", "passage": "five words and no more"}])
+    settings = OverlapSettings(units=("passages",), detectors=("exact", "ngram"))
+    found = pb.overlap_leakage([train], tests=[test], settings=settings, out=tmp_path / "out")
+    shares = {of.detector: (r.value, r.interval is None, of.too_short) for r, of in of_type(found.results, OverlapFigures)}
+    assert shares == {"exact": (0.0, False, 0), "ngram": (None, True, 1), "any": (0.0, False, 0)}
+    assert found.remarks == [
+        "test: 1 passages have too few words, or none but common runs of them, so only equal ones are found."
+    ]
+    write_lines(tmp_path / "test.jsonl", [{"id": "t", "passage": "!?"}])
+    found = pb.overlap_leakage([train], tests=[test], settings=settings, out=tmp_path / "none")
+    assert overlap_verdict(found.results) == ["1 passages of test cannot be compared: they have no words."]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "店主在河边的小屋里点亮灯火，然后打开大门，等待远方的客人到来，直到天亮才去休息。",
+        "ร้านนี้เปิดตั้งแต่เก้าโมงเช้าจนถึงหกโมงเย็นทุกวันยกเว้นวันจันทร์",
+        "この店は朝の九時から夕方の六時まで開いていて、月曜日だけ休みです。",
+    ],
+)
+def test_near_copies_in_scripts_without_spaces_are_found(tmp_path: Path, sentence: str) -> None:
+    changed = sentence.replace(sentence[len(sentence) // 2], "灯" if "店" in sentence else "ฮ", 1)
+    assert changed != sentence
+    train = write_lines(tmp_path / "train.jsonl", [{"id": "1", "passage": sentence * 3}])
+    test = write_lines(tmp_path / "test.jsonl", [{"id": "t", "passage": sentence * 2 + changed}])
+    settings = OverlapSettings(units=("passages",), detectors=("exact", "ngram"))
+    pb.overlap_leakage([train], tests=[test], settings=settings, out=tmp_path / "out")
+    (pair,) = pairs_in(tmp_path / "out", "test.passages")
+    assert pair["found_by"] == ["ngram"]
+
+
 def test_the_queries_behind_a_share_are_named_by_unit(tmp_path: Path) -> None:
     queries = {f"t{n}": query_of(n) for n in range(3)}
     qrels = [Qrel("t0", "d0", 2), Qrel("t1", "d1", 1), Qrel("t2", "d2", 1)]
@@ -324,12 +386,15 @@ def test_the_queries_behind_a_share_are_named_by_unit(tmp_path: Path) -> None:
     settings = OverlapSettings(relevant_from=2)
     found = pb.overlap_leakage([train], tests=[tmp_path / "bench"], settings=settings, out=tmp_path / "out")
     said = " ".join(str(found).split())
-    assert "of the test queries those with a leaked item, for passages of 1, for queries of 3, for pairs of 1." in said
+    assert (
+        "of the test queries that can be compared those with a leaked item, for passages of 1, for queries of 3, for pairs of 1."
+        in said
+    )
     settings = OverlapSettings(relevant_from=3)
     found = pb.overlap_leakage([train], tests=[tmp_path / "bench"], settings=settings, out=tmp_path / "none")
     said = " ".join(str(found).split())
     assert "bench.test: no relevant passage was found, so none was compared." in said
-    assert "Share: of 3 test queries, those with a leaked item" in said
+    assert "Share: of the test queries that can be compared (3 by any detector), those with a leaked item" in said
 
 
 def test_passages_of_no_query_have_a_share_of_their_own(tmp_path: Path) -> None:
