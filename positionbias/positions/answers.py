@@ -25,6 +25,7 @@ from positionbias.positions.settings import Matching
 from positionbias.results.curves import OffsetCheck
 
 __all__ = [
+    "ONE_START",
     "SHARD_PASSAGES",
     "AnswerCounts",
     "AnswerShard",
@@ -38,6 +39,8 @@ __all__ = [
     "locate_split",
 ]
 
+ONE_START = "one_possible_start"
+"""Counts spans that fill their passage: where they start says nothing."""
 PASSAGES_AT_ONCE = 4_096
 SHARD_PASSAGES = 8_192
 
@@ -113,7 +116,11 @@ class _Finding:
         self._last: TokenisedPassage | None = None
 
     def add(self, passage: TokenisedPassage, spans: Sequence[Span]) -> None:
-        """Count one answer: its spans become one group."""
+        """Count one answer: its spans become one group; those with one possible start are counted apart, as their places say nothing."""
+        spans = [span for span in spans if passage.may_start_elsewhere(span)]
+        if not spans:
+            self.counts.outcomes[ONE_START] += 1
+            return
         if passage is not self._last:
             self._last, self.passages = passage, self.passages + 1
         for span in spans:

@@ -11,13 +11,14 @@ from dataclasses import asdict
 from functools import partial
 
 import numpy as np
+from msgspec import structs
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.progress import track
 from positionbias.core.shard_work import MapShards
-from positionbias.positions.answers import AnswerCounts, locate_split
+from positionbias.positions.answers import ONE_START, AnswerCounts, locate_split
 from positionbias.positions.expectation import FIFTH, MEAN, TENTH, Spans
 from positionbias.positions.rewrite import Rewritten
 from positionbias.positions.settings import HistogramOptions
@@ -57,7 +58,8 @@ def position_histogram(
     Each figure has its expectation: the mean, the shares in the first tenth and fifth, and the total variation
     ½ Σ |share − expected share| over the bins. Chance alone makes the total variation positive: ``by_chance`` and
     ``by_chance_high`` are its mean and 95th percentile over draws in which every passage is rotated. Intervals resample
-    passages, since questions share them.
+    passages, since questions share them. Answers that fill their passage have one possible start: they are counted, and in no figure. Where they are over
+    half, there is no figure at all (``HistogramFigures.coarse``).
 
     Raises:
         InputError: the split has no answers, or none of them can be found.
@@ -69,42 +71,49 @@ def position_histogram(
         if len(shard.spans):
             located.append(shard.spans)
     outcomes = dict(counts.outcomes)
-    if not located:
+    one_start = outcomes.get(ONE_START, 0)
+    if not located and not one_start:
         happened = ", ".join(f"{name} {count:,}" for name, count in outcomes.items() if count)
         raise InputError(
             f"{collection.path}: wanted answers of split {split!r} within their passages; found none ({happened or 'no answers'}); "
             "give another --split, or --fold-case"
         )
-    sums = _sum(located, options, map_shards)
     outcomes["cut"] = _cut_before(collection, split)
-    mean = _figure(sums, MEAN)
-    bins, width = options.bins, len(sums.total) // 2
+    bins = options.bins
+    sums = _sum(located, options, map_shards) if located else None
+    figures = HistogramFigures(
+        settings={**asdict(options.matching), "point": options.point, "bins": bins},
+        expectation="every possible start of an answer, 0 to n − L, equally likely",
+        sample=Sample(sums.spans, sums.passages) if sums else Sample(0, 0),
+        unmatched=dict(counts.unmatched),
+        offset_check=counts.check(),
+        one_start=one_start,
+    )
+    if sums and not figures.coarse:
+        figures = structs.replace(
+            figures,
+            mean=_figure(sums, MEAN),
+            first_tenth=_figure(sums, TENTH),
+            first_fifth=_figure(sums, FIFTH),
+            total_variation=_variation_figure(sums, bins),
+            bin_intervals=_bin_intervals(sums, bins),
+        )
+    width = len(sums.total) // 2 if sums else 0
     return Result(
         measure=MEASURE,
         collection=collection.name,
         split=split,
         system="answers",
         seed=options.seed,
-        value=mean.value,
-        interval=mean.interval,
-        count=sums.spans,
+        value=figures.mean.value if figures.mean else None,
+        interval=figures.mean.interval if figures.mean else None,
+        count=sums.spans if sums else 0,
         payload=PositionHistogram(
             edges=[edge / bins for edge in range(bins + 1)],
-            counts=sums.total[:bins].astype(int).tolist(),
-            expected=(sums.total[width : width + bins] / sums.spans).tolist(),
+            counts=sums.total[:bins].astype(int).tolist() if sums else [0] * bins,
+            expected=(sums.total[width : width + bins] / sums.spans).tolist() if sums else [0.0] * bins,
             outcomes=outcomes,
-            figures=HistogramFigures(
-                mean=mean,
-                first_tenth=_figure(sums, TENTH),
-                first_fifth=_figure(sums, FIFTH),
-                total_variation=_variation_figure(sums, bins),
-                bin_intervals=_bin_intervals(sums, bins),
-                settings={**asdict(options.matching), "point": options.point, "bins": bins},
-                expectation="every possible start of an answer, 0 to n − L, equally likely",
-                sample=Sample(sums.spans, sums.passages),
-                unmatched=dict(counts.unmatched),
-                offset_check=counts.check(),
-            ),
+            figures=figures,
         ),
     )
 

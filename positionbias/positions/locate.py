@@ -91,6 +91,10 @@ class TokenisedPassage:
         last = bisect_left(self.starts, span.end) - 1
         return Words(first, max(1, last - first + 1))
 
+    def may_start_elsewhere(self, span: Span) -> bool:
+        """Return False for a span with one possible start, as it fills the passage: its place says nothing."""
+        return self.words_at(span).length < len(self)
+
     def find(self, answer: str) -> list[Span]:
         """Return every contiguous match of the answer's words, including overlapping ones."""
         return self._find_words(self.words, self._fold(split_words(answer, self.matching.words).words))

@@ -3,7 +3,7 @@
 With b bins and p_k the share of bin k in the split's located answers, an answer in bin k has the weight 1 / (b · p_k), at most ``most``. In
 the shares a query's answers count as one together, as its loss does: an answer may occur many times in its passage.
 A query's weight is the mean over its answers' starts, scaled so that queries with located answers have the mean 1; others have the
-weight 1 [our decisions]. A bin without answers has no weight: what a model does with answers there is not identified by this data, and
+weight 1 [our decisions], as do those whose answers have one possible start. A bin without answers has no weight: what a model does with answers there is not identified by this data, and
 no weight repairs that. The same holds in part for a clipped bin.
 """
 
@@ -108,4 +108,5 @@ def _starts(matching: Matching, shard: AnswerShard) -> list[tuple[str, float]]:
         for passage, answers in answers_by_query(matching, shard)
         for answer, _, spans, _ in counted_answers(passage, answers)
         for span in spans
+        if passage.may_start_elsewhere(span)
     ]

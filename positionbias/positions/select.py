@@ -21,6 +21,7 @@ from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.formatting import plural
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref, package_versions
 from positionbias.core.progress import track
@@ -30,6 +31,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.core.split_tables import KIND
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.positions.answers import (
+    ONE_START,
     SHARD_PASSAGES,
     AnswerCounts,
     AnswerShard,
@@ -155,13 +157,18 @@ def _check_enough(collection: Collection, selection: Selection, fitting: int, fa
         raise InputError(
             f"{collection.path}: wanted queries of split {selection.split!r} whose answers start in {selection.answers_in}; found none "
             f"among {facts.queries:,} ({facts.outside + facts.inside_in_part:,} with answers elsewhere, "
-            f"{facts.without_known_position:,} without a known position); widen --answers-in, or give another --split"
+            f"{facts.without_known_position:,} without a known position{_one_start(facts)}); widen --answers-in, or give another --split"
         )
     if selection.queries is not None and selection.queries > fitting:
         raise SettingError(
             f"--queries: wanted {selection.queries:,} queries of split {selection.split!r} whose answers start in "
             f"{selection.answers_in}; found {fitting:,}; lower it"
         )
+
+
+def _one_start(facts: SelectionFigures) -> str:
+    count = facts.answers.get(ONE_START, 0)
+    return f", as {plural(count, 'answer')} fill{'' if count > 1 else 's'} the passage" if count else ""
 
 
 def _drawn(query_ids: Sequence[str], selection: Selection) -> set[str]:
@@ -175,8 +182,10 @@ def _find_starts(selection: Selection, shard: AnswerShard) -> _Starts:
     for passage, answers in answers_by_query(selection.matching, shard):
         for answer, place, spans, repeated in counted_answers(passage, answers):
             found.counts.add_place(place, repeated)
-            inside = sum(holds(passage.words_at(span).first, len(passage)) for span in spans)
-            found.known[answer.query_id] += len(spans)
+            movable = [span for span in spans if passage.may_start_elsewhere(span)]
+            found.counts.outcomes.update([ONE_START] * (len(spans) - len(movable)))
+            inside = sum(holds(passage.words_at(span).first, len(passage)) for span in movable)
+            found.known[answer.query_id] += len(movable)
             found.inside[answer.query_id] += inside
     return found
 
@@ -194,7 +203,7 @@ def _notes(selection: Selection) -> tuple[str, ...]:
     which = "every known start of its answers lies" if selection.several == "all" else "a start of its answers lies"
     notes = (
         f"Of split {selection.split!r} a query was kept where {which} in {selection.answers_in} of its passage (first word / words); "
-        "queries without a located answer were dropped and counted.",
+        "queries without a located answer, or whose answers fill their passages, were dropped and counted.",
     )
     drawn = (f"{selection.queries:,} of these were drawn by (seed, id) alone.",) if selection.queries is not None else ()
     return (*notes, *drawn)

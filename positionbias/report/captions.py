@@ -20,7 +20,9 @@ def positions_caption(results: Sequence[Result]) -> str:
     sentences = ["Where answers start in their passages; the broken line is what an unbiased collection would show."]
     for result, label in zip(found, labels(found, first=1), strict=True):
         assert isinstance(result.payload, PositionHistogram)
-        fifth = result.payload.figures.first_fifth
+        fifth, coarse = result.payload.figures.first_fifth, result.payload.figures.coarse
+        if coarse:
+            sentences.append(f"{label}: {coarse}.")
         if fifth is not None:
             sentences.append(
                 f"{label}: {percent(fifth.value)} of {count(result.count)} answers start in the first fifth, "

@@ -22,7 +22,11 @@ SAME = 1e-12  # means that differ by less are equal
 def position_headlines(results: Sequence[Result]) -> list[str]:
     """Return whether answers start nearer the front than unbiased ones would: what the interval of the difference leaves out."""
     found = of_type(results, PositionHistogram)
-    return [_placed(place_of(result), own.figures.mean) for result, own in found if own.figures.mean]
+    return [
+        f"{place_of(result)}: {own.figures.coarse}." if own.figures.coarse else _placed(place_of(result), own.figures.mean)
+        for result, own in found
+        if own.figures.coarse or own.figures.mean
+    ]
 
 
 def place_of(result: Result) -> str:

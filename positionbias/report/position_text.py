@@ -34,7 +34,9 @@ def positions_text(results: Sequence[Result]) -> str:
 
 def _charts(results: Sequence[Result]) -> str:
     """Draw one or two histograms as bars, more in a line each."""
-    found = of_type(results, PositionHistogram)
+    found = [(result, own) for result, own in of_type(results, PositionHistogram) if not own.figures.coarse]
+    if not found:
+        return ""
     names = [place_of(result) for result, _ in found]
     if len(found) <= BOTH:
         return "\n\n".join("\n".join(_bars(name, own)) for name, (_, own) in zip(names, found, strict=True))

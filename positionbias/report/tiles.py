@@ -146,13 +146,24 @@ def place_tiles(results: Sequence[Result]) -> list[Tile]:
     tiles = []
     for result, histogram in of_type(results, PositionHistogram):
         share = histogram.figures.first_fifth
+        if histogram.figures.coarse:
+            tiles.append(
+                Tile(
+                    question=_FRONT,
+                    subject=result.collection,
+                    answer=Answered.UNKNOWN,
+                    words="Too coarse to tell",
+                    welcome=False,
+                    basis=(histogram.figures.coarse.partition(": ")[2],),
+                )
+            )
         if share is None or share.interval is None or share.expected is None:
             continue
         answer, words = _PLACES[share.beside]
         bounds = interval(share.interval, as_percent=True)
         tiles.append(
             Tile(
-                question="Do answers sit at the front of their passages?",
+                question=_FRONT,
                 subject=result.collection,
                 answer=answer,
                 words=words,
@@ -167,6 +178,7 @@ def place_tiles(results: Sequence[Result]) -> list[Tile]:
     return tiles
 
 
+_FRONT = "Do answers sit at the front of their passages?"
 _PLACES = {
     Beside.ABOVE: (Answered.YES, "More than unbiased"),
     Beside.BELOW: (Answered.NO, "Fewer than unbiased"),

@@ -153,7 +153,10 @@ class RotationFigures(Figures, frozen=True, kw_only=True):
 
 
 class SelectionFigures(Figures, frozen=True, kw_only=True):
-    """The selection of a split's queries by the starts of their answers: ``kept`` of ``queries``, ``answers`` by outcome, ``unmatched`` by cause."""
+    """The selection of a split's queries by the starts of their answers: ``kept`` of ``queries``, ``answers`` by outcome, ``unmatched`` by cause.
+
+    ``without_known_position`` are those without a located answer that could start elsewhere in its passage.
+    """
 
     MEASURES = (SELECTION,)
 

@@ -95,7 +95,11 @@ class OffsetCheck(Struct, frozen=True):
 
 
 class HistogramFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """The summary of a histogram of positions, its settings, and the outcomes of answers; ``unmatched`` by cause."""
+    """The summary of a histogram of positions, its settings, and the outcomes of answers; ``unmatched`` by cause.
+
+    ``one_start`` counts the answers that fill their passage: they have one possible start, and are in no figure. Where they are over half of all, the
+    places are too coarse to tell anything, and there is no figure.
+    """
 
     mean: PositionFigure | None = None
     first_tenth: PositionFigure | None = None
@@ -107,6 +111,17 @@ class HistogramFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
     sample: Sample | None = None
     unmatched: Mapping[str, int] = field(default_factory=dict)
     offset_check: OffsetCheck | None = None
+    one_start: int = 0
+
+    @property
+    def coarse(self) -> str:
+        """Say why the places are too coarse to tell; "" where they are not."""
+        answers = self.one_start + (self.sample.spans if self.sample else 0)
+        if 2 * self.one_start <= answers:
+            return ""
+        return (
+            f"too coarse to tell: {self.one_start:,} of {answers:,} answers fill their passage, and so have one possible start"
+        )
 
 
 class AtsFigures(Record, frozen=True, kw_only=True):

@@ -14,9 +14,12 @@ from positionbias.positions.debias import debias
 from positionbias.positions.histogram import position_histogram, splits_with_answers
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import HistogramOptions, Matching
+from positionbias.report.position_text import positions_text
+from positionbias.report.tiles import place_tiles
 from positionbias.results.curves import OffsetCheck, Sample
 from positionbias.results.payloads import PositionHistogram
 from positionbias.results.result import Result
+from positionbias.text.clusters import clusters
 
 MakeCollection = Callable[..., Collection]
 
@@ -29,6 +32,37 @@ def histogram(collection: Collection, matching: Matching | None = None, **option
     result = position_histogram(collection, "test", settings)
     assert isinstance(result.payload, PositionHistogram)
     return result, result.payload
+
+
+def test_answers_that_fill_their_passage_are_counted_and_in_no_figure(make_collection: MakeCollection) -> None:
+    answers = [Answer("q1", "a", TEN, 0, 29), Answer("q2", "b", "w3", 9, 11), Answer("q3", "b", "w9", 27, 29)]
+    result, payload = histogram(make_collection({"a": TEN, "b": TEN}, answers), bins=5)
+    assert (result.count, payload.counts, payload.outcomes["one_possible_start"]) == (2, [0, 1, 0, 0, 1], 1)
+    assert result.value == pytest.approx((0.3 + 0.9) / 2)
+    assert (payload.figures.sample, payload.figures.coarse) == (Sample(spans=2, passages=1), "")
+
+
+@pytest.mark.parametrize("others", [[], [Answer("q3", "c", "w3", 9, 11)]])
+def test_where_most_answers_fill_their_passage_nothing_is_told(make_collection: MakeCollection, others: list[Answer]) -> None:
+    answers = [Answer("q1", "a", "whole", 0, 5), Answer("q2", "b", "all of it", 0, 9), *others]
+    result, payload = histogram(make_collection({"a": "whole", "b": "all of it", "c": TEN}, answers), bins=5)
+    said = f"too coarse to tell: 2 of {2 + len(others)} answers fill their passage, and so have one possible start"
+    assert (payload.figures.coarse, result.value, result.interval, payload.figures.mean) == (said, None, None, None)
+    assert sum(payload.counts) == result.count == len(others)
+    text = positions_text([result])
+    assert text.startswith(f"made, test: {said}.")
+    assert "where unbiased ones do" not in text
+    ((tile),) = place_tiles([result])
+    assert (tile.answer, tile.words) == ("cannot tell", "Too coarse to tell")
+
+
+@pytest.mark.parametrize("text", ["ร้านเปิดเก้าโมงเช้าจนถึงหกโมงเย็นทุกวัน", "店の灯りは夜の八時に消えます"])
+def test_places_in_scripts_without_spaces_are_those_of_clusters(make_collection: MakeCollection, text: str) -> None:
+    parts = clusters(text)
+    at = len(parts) - 3
+    start = len("".join(parts[:at]))
+    result, _ = histogram(make_collection({"a": text}, [Answer("q", "a", text[start:], start, len(text))]))
+    assert result.value == pytest.approx(at / len(parts))
 
 
 def test_counts_and_figures_by_hand(make_collection: MakeCollection) -> None:
@@ -205,13 +239,6 @@ def test_questions_that_share_a_passage_are_resampled_together(make_collection: 
     assert alone is not None
     assert copied is not None
     assert (copied.low, copied.high) == pytest.approx((alone.low, alone.high))
-
-
-def test_a_single_answer_that_fills_its_passage(make_collection: MakeCollection) -> None:
-    # every cut but one goes through it: few of the chance draws are left, and none is needed for the rest
-    result, payload = histogram(make_collection({"a": "x y z"}, [Answer("q", "a", "x y z", 0, 5)]), bins=3)
-    assert (result.value, payload.counts, payload.expected) == (0.0, [1, 0, 0], [1, 0, 0])
-    assert payload.figures.total_variation.value == 0
 
 
 def test_no_answers_and_no_findable_answers_are_one_clear_line(make_collection: MakeCollection) -> None:

@@ -169,6 +169,18 @@ def test_what_cannot_be_placed_is_dropped_and_counted(tmp_path: Path) -> None:
     assert folded.manifest.settings["matching"]["fold_case"] is True
 
 
+def test_answers_that_fill_their_passage_have_no_place(tmp_path: Path) -> None:
+    whole_passage = Answer("whole", "p0", " ".join(word(0, at) for at in range(WORDS)))
+    whole = source(tmp_path / "whole", [whole_passage, answer("front", 1, 0)])
+    made = select(whole, tmp_path / "made", Selection(FRONT))
+    assert kept(made) == ["front"]
+    facts = made.manifest.content["selection"]
+    assert (facts["without_known_position"], facts["answers"]["one_possible_start"]) == (1, 1)
+    only = source(tmp_path / "only", [whole_passage])
+    with pytest.raises(InputError, match="1 without a known position, as 1 answer fills the passage"):
+        select(only, tmp_path / "none", Selection(FRONT))
+
+
 def test_all_matches_or_the_first(tmp_path: Path) -> None:
     with create_collection(tmp_path / "c") as writer:
         writer.add_passages([Passage("p", "oil here and there and everywhere more of the oil")])

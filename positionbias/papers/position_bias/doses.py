@@ -82,7 +82,8 @@ def doses_of(results: Sequence[Result]) -> list[Dose]:
         if result.facts.variant and isinstance(result.payload, PositionHistogram):
             figures = result.payload.figures
             values = [of.value for of in (figures.first_fifth, figures.mean) if of is not None and of.value is not None]
-            found.append(Dose(result.facts.variant, result.count, *values))
+            if values:  # none where the places are too coarse to tell
+                found.append(Dose(result.facts.variant, result.count, *values))
     return sorted(found, key=lambda dose: (dose.first_fifth, -dose.mean)) if len(found) > 1 else []
 
 

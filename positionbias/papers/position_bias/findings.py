@@ -133,6 +133,8 @@ _BESIDE = {
 def _positions(result: Result, place: str) -> Finding:
     payload = result.payload
     assert isinstance(payload, PositionHistogram)
+    if payload.figures.coarse:
+        return Finding(f"{place}, where answers start is {payload.figures.coarse}.", None)
     share = payload.figures.first_fifth
     assert share is not None
     interval, expected = share.interval, share.expected

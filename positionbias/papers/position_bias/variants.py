@@ -298,8 +298,12 @@ def dose_findings(results: Sequence[Result], measure: str) -> list[Finding]:
 
 def _positions(histograms: Sequence[tuple[Result, PositionHistogram]], variants: Sequence[str]) -> Finding:
     shares = {result.facts.variant: fifth.value for result, found in histograms if (fifth := found.figures.first_fifth)}
+    coarse = {result.facts.variant: found.figures.coarse for result, found in histograms}
     means = {result.facts.variant: result.value or 0.0 for result, _ in histograms}
-    listed = "; ".join(f"{v}, {percent(shares[v])} start in the first fifth (mean position {means[v]:.3f})" for v in variants)
+    listed = "; ".join(
+        f"{v}, {percent(shares[v])} start in the first fifth (mean position {means[v]:.3f})" if v in shares else f"{v}, {coarse[v]}"
+        for v in variants
+    )
     number = " to ".join(f"{n:,}" for n in sorted({result.count for result, _ in histograms}))
     return Finding(f"Of the {number} training answers of each level: with {listed}.", None)
 
