@@ -4,14 +4,25 @@ import os
 import sys
 
 from positionbias.core.stopping import leave_at_once
+from positionbias.core.system import address_space
 from positionbias.core.threads import share_the_machine
 
 __all__ = ["main"]
+
+LEAST = 1 << 30  # bytes: with less, libraries wait for threads forever, or end the process with exit codes of their own
 
 
 def main() -> None:
     """Run the command line, or say in one line why it cannot start: Python itself would exit 1, which means a failed check."""
     leave_at_once()
+    if (limit := address_space()) is not None:
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own takes 1 GiB of addresses at once
+    if limit is not None and limit < LEAST:
+        sys.stderr.write(
+            f"posbias: the limit of addresses (ulimit -v) is {limit >> 10:,} KB, and libraries need {LEAST >> 10:,} KB; raise it, or "
+            "limit memory by a control group instead\n"
+        )
+        sys.exit(2)
     share_the_machine(os.environ)
     try:
         from positionbias.cli.main import main as run

@@ -50,7 +50,8 @@ HEADINGS = {heading: (*rows, *(["completion"] if heading == ops.START else [])) 
 # The commands that answer by their exit code: 1, a check failed; 3, it could not tell. From any other command these are a bug.
 _CHECKS = frozenset({"check"})
 _VERDICTS = frozenset({1, 3})
-_OUT_OF_MEMORY = re.compile("(allocate|out of) memory|Storage size calculation overflowed")  # how torch says so
+# how torch and Arrow say so, and Python of a thread, whose stack needs addresses
+_OUT_OF_MEMORY = re.compile("(allocate|out of) memory|Storage size calculation overflowed|(launch worker|start new) thread")
 
 _OF_PYTHON = (
     "strict",
@@ -253,7 +254,7 @@ def _run(arguments: list[str]) -> int:
         place = f"{error.filename}: " if error.filename else ""
         _complain(f"{place}wanted to read or write; found: {error.strerror or error}; check the path and the disk")
         return 2
-    except (MemoryError, RuntimeError) as error:
+    except Exception as error:
         if not isinstance(error, MemoryError) and not _OUT_OF_MEMORY.search(str(error)):
             raise
         found = str(error).splitlines()[0] if str(error) else "none left"

@@ -476,7 +476,9 @@ def _rows(path: Path, schema: pa.Schema, rows: int) -> Iterator[tuple]:
 
 def _table(path: Path, schema: pa.Schema, rows: int) -> pa.Table:
     try:
-        table = pq.read_table(verified(path), partitioning=None).select(schema.names)
+        # in this thread alone: Arrow waits for threads forever where the system gives it none
+        with pq.ParquetFile(verified(path)) as file:
+            table = file.read(schema.names, use_threads=False).select(schema.names)
         _check(table, schema)
     except _UNREADABLE as error:
         raise _unreadable(path, schema.names, error) from error

@@ -89,8 +89,8 @@ def rename_new(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[bool | None]:
-    """Hold the lock of the file or folder at ``path``, even if renamed, until the block ends.
+def locked(path: Path, *, shared: bool = False) -> Iterator[bool | None]:
+    """Hold the lock of the file or folder at ``path``, even if renamed, until the block ends; ``shared``: as others may at once.
 
     Yields True; False if another process holds it or the path was gone before it was locked; None if this file system has no locks.
     """
@@ -100,17 +100,17 @@ def locked(path: Path) -> Iterator[bool | None]:
         yield False
         return
     try:
-        with holding(place) as got:
+        with holding(place, shared=shared) as got:
             yield got and _stands(path, place)
     finally:
         let_go(place)
 
 
 @contextmanager
-def holding(place: int | Path) -> Iterator[bool | None]:
+def holding(place: int | Path, *, shared: bool = False) -> Iterator[bool | None]:
     """Hold the lock of an open file or folder as ``locked`` does. It is given back, as a worker forked meanwhile may also have the handle."""
     try:
-        unlock = take_lock(place)
+        unlock = take_lock(place, shared=shared)
     except FileNotFoundError:
         unlock = False
     if callable(unlock):

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args,
 from positionbias.core.errors import PositionBiasError, SettingError
 from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.places import Place, input_place, refuse_inputs
+from positionbias.core.places import Place, input_place, output_place, refuse_inputs
 from positionbias.core.settings import SEED_HELP, Panel, Setting, settings_of
 from positionbias.core.stores import told_by_address
 
@@ -335,11 +335,26 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
             one.check(value)
         written = {one.flag: value for one, value in values if one.of.place == "written"}
         refuse_inputs(written, (value for one, value in values if one.of.place == "read"))
-        with models_extra(), _by_address():
+        with models_extra(), _by_address(), _done_once(function, values):
             return function(*args, **kwargs)
 
     checked.__doc__ = _described(function)
     return checked
+
+
+@contextmanager
+def _done_once(function: Callable[..., Any], values: Sequence[tuple[Parameter, Any]]) -> Iterator[None]:
+    """Let the same command, given again, end as done before. Where it writes in several places, nothing is told."""
+    written = [value for one, value in values if one.of.place == "written" and value is not None]
+    if len(written) != 1 or not isinstance(written[0], str | Path) or not any(one.name == "out" for one, _ in values):
+        yield
+        return
+    from positionbias.core.same_command import job_of, published_by
+
+    left_out = ("overwrite", "workers", "engine", "address")
+    asked = [(f"{one.owner}.{one.name}", value, one.of.place == "read") for one, value in values if one.name not in left_out]
+    with published_by(job_of(function.__name__, asked), output_place(written[0])):
+        yield
 
 
 @contextmanager

@@ -32,6 +32,7 @@ __all__ = [
     "refuse_inputs",
     "replaced_file",
     "shown_place",
+    "texts_in",
 ]
 
 Place: TypeAlias = str | Path
@@ -177,11 +178,11 @@ def refuse_inputs(outputs: Mapping[str, object], inputs: Iterable[object]) -> No
         SettingError: an output is an input, a folder that holds one, or a place in a folder that is one, but for the working
             directory and those around it.
     """
-    every = [text for given in inputs for text in _texts(given)]
+    every = [text for given in inputs for text in texts_in(given)]
     stored = [(text, address) for text in every if (address := address_of(text)) is not None]
     read = [(text, place) for text in every if address_of(text) is None for place in places_of(text) if os.path.exists(place)]
     for flag, value in outputs.items():
-        for written in _texts(value):
+        for written in texts_in(value):
             if (out := address_of(written)) is not None:
                 _refuse_stored(flag, out, stored)
                 continue
@@ -199,11 +200,11 @@ def _refuse_stored(flag: str, out: Address, inputs: Iterable[tuple[str, Address]
             raise SettingError(f"{flag}: wanted an address apart from what is read; found {out} beside {text}; give another")
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts_in(value: Any) -> Iterator[str]:
     """Yield all names and paths in a value; of NAME=PATH, COLLECTION:SPLIT and NAME=COLLECTION:SPLIT the whole and its parts."""
     if type(value) in (tuple, list):  # a list of judgements has no places
         for item in value:
-            yield from _texts(item)
+            yield from texts_in(item)
     elif isinstance(value, str | Path) or hasattr(value, "path"):
         text = str(getattr(value, "path", value))
         path = text.partition("=")[2]

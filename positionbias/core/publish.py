@@ -29,6 +29,7 @@ from uuid import uuid4
 from positionbias.core.durable import exchange, locked, make_folders, rename_new, sync, sync_tree
 from positionbias.core.errors import OutputExistsError, PositionBiasError
 from positionbias.core.files import refuse_links, remove, storage_errors
+from positionbias.core.same_command import stamp
 from positionbias.core.seal import MANIFEST, unnamed_files
 from positionbias.core.stores import stored_at
 from positionbias.core.system import at, let_go, open_place
@@ -240,6 +241,7 @@ def atomic_folder(final: Path | str, *, overwrite: bool = False, owned: bool = F
 
 def put_folder(made: Path, final: Path, *, overwrite: bool, owned: bool = False) -> None:
     """Give a complete folder its final name; the one it replaces moves to ``made`` or is removed."""
+    stamp(made, final)
     sync_tree(made)
     refuse_existing(final, overwrite=overwrite, folder=True, owned=owned)
     _send(made, made / MANIFEST, final, overwrite=overwrite)
@@ -297,6 +299,7 @@ def put_file(folder: Path, final: Path, *, overwrite: bool) -> None:
     """Move ``final.name``, and its manifest if any, from ``folder`` into place in one step; the rest of ``folder`` is dropped."""
     manifest = folder / f"{final.name}.{MANIFEST}"
     with_manifest = manifest.exists()
+    stamp(folder / final.name, final)
     for path in (folder / final.name, *([manifest] if with_manifest else [])):
         sync(path)
     refuse_existing(final, overwrite=overwrite, folder=False)

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 
-from positionbias.core.system import block_signals, end_in, restore_signals, unblock_signals
+from positionbias.core.system import block_signals, end_in, restore_signals, signal_numbers, unblock_signals
 
 TYPE_CHECKING = False  # as in the package's __init__
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ __all__ = [
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SAME = 2.0  # seconds: ``timeout`` and some schedulers signal a process and then its group, as one request
+_DEAF = 10.0  # seconds for Python to hear a signal
 _END = 2  # seconds after SIGTERM for a worker process to end by itself
 _received = 0
 _when = float("-inf")
@@ -51,8 +52,25 @@ def leave_at_once() -> None:
 
 
 def raise_when_stopped() -> None:
-    """Let a signal raise from now on, as there is something to clean up. Does nothing unless ``leave_at_once`` was called before."""
-    _replace(_leave, _raise)
+    """Let a signal raise from now on, as there is something to clean up. Does nothing unless ``leave_at_once`` was called before.
+
+    Python hears a signal only between two of its own steps; a process that a library keeps from them is ended.
+    """
+    if _replace(_leave, _raise) and (pipe := signal_numbers()) is not None:
+        import threading
+        from contextlib import suppress
+
+        with suppress(RuntimeError):  # no thread to be had
+            threading.Thread(target=_end_the_deaf, args=(pipe,), daemon=True).start()
+
+
+def _end_the_deaf(pipe: int) -> None:
+    while number := os.read(pipe, 1):
+        if number[0] in _SIGNALS:
+            time.sleep(_DEAF)
+            if not _received and not _late:
+                os.write(2, b"posbias: stopped, while a library was waiting; run the same command again to go on\n")
+                os._exit(128 + number[0])
 
 
 def system_default() -> None:
@@ -112,10 +130,12 @@ def exit_code() -> int:
     return 128 + (_received or signal.SIGINT)
 
 
-def _replace(ours: object, new: object) -> None:
-    for number in _SIGNALS:
-        if signal.getsignal(number) is ours:
-            signal.signal(number, new)  # type: ignore[arg-type]
+def _replace(ours: object, new: object) -> bool:
+    """Replace a handler, and return True if it was there."""
+    replaced = [number for number in _SIGNALS if signal.getsignal(number) is ours]
+    for number in replaced:
+        signal.signal(number, new)  # type: ignore[arg-type]
+    return bool(replaced)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

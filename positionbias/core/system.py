@@ -20,6 +20,7 @@ __all__ = [
     "NO_BLOCK",
     "NO_FOLLOW",
     "OPENS_FOLDERS",
+    "address_space",
     "at",
     "block_signals",
     "c_function",
@@ -35,6 +36,7 @@ __all__ = [
     "processors",
     "reserve",
     "restore_signals",
+    "signal_numbers",
     "take_lock",
     "unblock_signals",
 ]
@@ -83,19 +85,20 @@ def flush(handle: int) -> None:
         os.fsync(handle)
 
 
-def take_lock(place: int | Path) -> Callable[[], object] | bool | None:
+def take_lock(place: int | Path, *, shared: bool = False) -> Callable[[], object] | bool | None:
     """Lock an open file or folder, or the one at a path, without waiting; return what unlocks it.
 
-    False if another process holds it, None if this file system has no locks. The lock ends with the process. Without ``fcntl``, as on Windows, it
-    is a file in the folder of temporary files, named for what it locks.
+    False if another process holds it, None if this file system has no locks. The lock ends with the process; a ``shared`` one excludes only
+    those that are not. Without ``fcntl``, as on Windows, it is a file in the folder of temporary files, named for what it locks, and never
+    shared.
     """
     try:
         import fcntl
     except ImportError:
-        return _lock_elsewhere(os.stat(place))
+        return None if shared else _lock_elsewhere(os.stat(place))
     assert isinstance(place, int)
     try:
-        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(place, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
         return False
     except OSError:
@@ -173,6 +176,25 @@ def end_in(seconds: int) -> None:
 def load() -> float | None:
     """Return how many processes wanted a processor during the last minute, on average; None on Windows."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+
+
+def address_space() -> int | None:
+    """Return the bytes of addresses that this process may use (``ulimit -v``); None without a limit."""
+    try:
+        from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+    except ImportError:
+        return None
+    return None if (limit := getrlimit(RLIMIT_AS)[0]) == RLIM_INFINITY else limit
+
+
+def signal_numbers() -> int | None:
+    """Return a pipe into which the system writes a byte for every signal of this process, its number; None on Windows, which has none."""
+    if not OPENS_FOLDERS:
+        return None
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    return reading
 
 
 def memory_bytes() -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from positionbias.core.errors import SettingError
 from positionbias.core.extras import check_models
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import Before, Seed, operation
+from positionbias.core.json_text import JsonObject
+from positionbias.core.operation import Before, Overwrite, Seed, operation
 from positionbias.core.places import Place, output_place, pasted, refuse_inputs
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting, settings_of
@@ -93,11 +94,13 @@ def study(
     dry_run: Annotated[
         bool, Setting("Show the steps, which are done and about how long the others take; write nothing.")
     ] = False,
+    overwrite: Overwrite = False,
     before: Before = None,
 ) -> Studied | StudyPlan:
     """Run a paper's study in the folder ``out``, with its report and tables; finished steps are skipped.
 
     ``settings`` are of the class that ``positionbias.settings`` has for the study, such as ``DoseSettings``. An interrupted study goes on where it was.
+    A folder belongs to the settings that it began with: others are refused, unless ``overwrite`` is given and no study is at work there.
 
         posbias study position-bias squad --quick --out squad-study
 
@@ -107,6 +110,7 @@ def study(
     Raises:
         SettingError: no such study, settings of another one, not as many collections as it takes, or ``out`` at or in an input.
         InputError: a collection or file that is missing or does not fit.
+        OutputExistsError: ``out`` has a study of other settings.
 
     Example:
         >>> import positionbias as pb
@@ -120,6 +124,7 @@ def study(
         ...
     """
     from positionbias.core.collection import find_collection
+    from positionbias.experiments.same_settings import record_of, same_settings
     from positionbias.papers import command_of, runner_of
 
     of = command_of(name)
@@ -137,6 +142,7 @@ def study(
         assert isinstance(plan, StudyPlan)
         _announce(before, plan.steps)
     found = [find_collection(one) for one in collections]
+    record: JsonObject = {"study": name, "collections": [one.checksum for one in found], "settings": record_of(settings)}
     if of.trains:
         from positionbias.experiments.workspace import Workspace
 
@@ -146,15 +152,18 @@ def study(
 
         made = Steps(place, say, dry_run=dry_run)
     try:
-        with nullcontext() if dry_run else engine.open():  # a Ray of this machine serves all steps
+        with ExitStack() as stack:
+            if not dry_run:
+                stack.enter_context(same_settings(place, record, overwrite=overwrite))
+                stack.enter_context(engine.open())  # a Ray of this machine serves all steps
             results = runner_of(name)(*found, settings, made)
+            if not dry_run:
+                return reported(results, place)
     except KeyboardInterrupt as error:
         error.add_note(GO_ON)
         raise
-    if dry_run:
-        steps: Steps = made.steps if of.trains else made
-        return StudyPlan([steps.plan(found[-1].name if found else getattr(settings, "collection", ""))])
-    return reported(results, place)
+    steps: Steps = made.steps if of.trains else made
+    return StudyPlan([steps.plan(found[-1].name if found else getattr(settings, "collection", ""))])
 
 
 def _folder(place: Path) -> Path:
@@ -230,12 +239,14 @@ def demo(
     """
     check_models("the demo's trainings")
     from positionbias.core.threads import cores
+    from positionbias.experiments.same_settings import same_settings
     from positionbias.experiments.workspace import Workspace
     from positionbias.papers.position_bias.study import run_demo
 
     place = _folder(output_place(out))
     made = Workspace(place, say, engine=Engine(workers=workers or min(2, cores())))
-    return replace(reported(run_demo(made, seed=seed), place), afterwards=_NEXT)
+    with same_settings(place, {"study": "demo", "settings": {"seed": seed}}):
+        return replace(reported(run_demo(made, seed=seed), place), afterwards=_NEXT)
 
 
 def reported(results: Path, place: Path) -> Studied:

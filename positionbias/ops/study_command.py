@@ -45,6 +45,7 @@ def _parameters(of: StudyCommand) -> list[Parameter]:
         *(model_parameters(epochs=of.epochs, lasting=of.lasting) if of.trains else ()),
         *([Parameter("quick", "", bool, False, False, quick)] if of.quick else []),
         shared["dry_run"],
+        shared["overwrite"],
         *(settings_parameters(Engine, "engine") if of.trains else ()),
     ]
 

@@ -246,7 +246,8 @@ def rerank_run(
             threads=torch.get_num_threads(), device=str(device), **seconds, **_spent(checkpoint.model, done, spread).facts()
         )
         manifest, target = replace(manifest, provenance=told), folder / out.name
-        write_run(target, apply_depth(run, done.run, depth, name=name), header=reranking.header.lines(manifest))
+        header = reranking.header.lines(manifest)
+        write_run(target, apply_depth(run, done.run, depth, name=name), header=header, overwrite=True)  # that of a killed run
         content: JsonObject = {
             "checksum": sha256_file(target),
             "pairs": done.run.pairs,

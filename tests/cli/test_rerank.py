@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -214,6 +215,42 @@ def test_a_function_of_ones_own(rerank, run_path, tmp_path, monkeypatch):
     assert done.pairs == read_run(run_path).pairs  # no depth was tuned: all candidates
     code, out, err = rerank("--out", tmp_path / "other.run", "--kind", "bi-encoder", **{"--model": "own:shortest"})
     assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+def test_the_same_command_goes_on_before_publication_and_is_done_after_it(rerank, run_path, tmp_path, monkeypatch):
+    counted = "from pathlib import Path\ndef scores(query, passages):\n    with Path('asked').open('a') as log:\n        log.write('.')\n"
+    (tmp_path / "own.py").write_text(f"{counted}    return [-len(passage) for passage in passages]\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    candidates = tmp_path / "bm25.run"
+    shutil.copyfile(run_path, candidates)
+    arguments = {"--model": "own:scores", "--candidates": candidates}
+    assert rerank("--out", "whole.run", **arguments)[0] == 0
+    asked = (tmp_path / "asked").stat().st_size
+
+    def stop(*given, **more):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("positionbias.core.ordered_file.put_file", stop)
+        assert rerank("--out", "a.run", **arguments)[0] == 130
+    assert (tmp_path / ".a.run.work" / "content" / "a.run").exists()  # all but its publication
+    assert rerank("--out", "a.run", **arguments)[0] == 0
+    assert read_bytes("a.run") == read_bytes("whole.run")
+    assert (tmp_path / "asked").stat().st_size == 2 * asked  # nothing was scored again
+
+    (tmp_path / ".a.run.work").mkdir()  # of a run that was killed after it
+    code, _, err = rerank("--out", "a.run", **arguments)
+    assert (code, err) == (0, "posbias: a.run: done before, by the same command from the same inputs\n")
+    assert sorted(path.name for path in tmp_path.glob(".a.run*")) == []
+    assert rerank("--out", "a.run", "--depth", "2", **arguments)[0] == 2
+    (tmp_path / "bm25.run").write_text((tmp_path / "bm25.run").read_text())
+    assert rerank("--out", "a.run", **arguments)[0] == 2  # the candidates were written again
+    assert (tmp_path / "asked").stat().st_size == 2 * asked
+
+
+def read_bytes(name: str) -> bytes:
+    return Path(name).read_bytes()
 
 
 def test_a_plain_encoder_by_its_kind(rerank, tmp_path):

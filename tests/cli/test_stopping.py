@@ -156,3 +156,33 @@ def test_little_is_imported_before_signals_are_handled() -> None:
     code = "import sys; before = {*sys.modules}; import positionbias.__main__; print(*sorted({*sys.modules} - before))"
     done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True)
     assert not {"typing", "contextlib", "re", "click"} & set(done.stdout.split()), done.stdout
+
+
+@BOTH
+def test_a_signal_that_a_library_keeps_from_python_ends_the_command(tmp_path: Path, number: int, code: int) -> None:
+    deaf = """
+import ctypes, os, signal, sys
+from positionbias.core import stopping
+signal.signal(signal.SIGINT, signal.default_int_handler)
+stopping._DEAF = 0.1
+stopping.leave_at_once()
+stopping.raise_when_stopped()
+mutex = ctypes.create_string_buffer(64)
+lock = ctypes.CDLL(None).pthread_mutex_lock
+import threading
+threading.Timer(0.2, os.kill, (os.getpid(), int(sys.argv[1]))).start()
+lock(mutex), lock(mutex)  # the second waits forever, and no signal interrupts it
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", deaf, str(int(number))], capture_output=True, text=True, check=False, timeout=60
+    )
+    line = "posbias: stopped, while a library was waiting; run the same command again to go on\n"
+    assert (done.returncode, done.stderr) == (code, line)
+
+
+def test_too_few_addresses_are_one_line() -> None:
+    little = "import resource; resource.setrlimit(resource.RLIMIT_AS, (300_000 << 10,) * 2); from positionbias.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", little], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("posbias: the limit of addresses (ulimit -v) is 300,000 KB, and libraries need 1,048,576 KB")
+    assert done.stderr.count("\n") == 1

@@ -23,7 +23,7 @@ ITEMS = ("one", "two", "three", "four")
 WANTED = {f"{index}": f"{item}\n" for index, item in enumerate(ITEMS)}
 LENGTHS = [{"length": len(item)} for item in ITEMS]
 JOB = {"command": "a test", "settings": {"a": 1}}
-MANIFEST = json.dumps({"kind": "results", "command": "a test", "format_version": 1})
+MANIFEST = json.dumps({"kind": "results", "command": "a test", "format_version": 1, "files": {"0": {}}})
 
 
 class Maker:

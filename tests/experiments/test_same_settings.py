@@ -1,0 +1,76 @@
+"""A study's folder belongs to the settings that it began with."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+
+from positionbias.core.durable import locked
+from positionbias.core.errors import OutputExistsError
+from positionbias.core.settings import setting
+from positionbias.experiments.same_settings import RECORD, record_of, same_settings
+from positionbias.training.config import TrainConfig
+
+TWO, FOUR = {"study": "a", "settings": {"max_steps": 2}}, {"study": "a", "settings": {"max_steps": 4}}
+
+
+def test_the_same_settings_go_on_and_work_side_by_side(tmp_path: Path) -> None:
+    with same_settings(tmp_path / "s", TWO):
+        pass
+    with same_settings(tmp_path / "s", TWO), same_settings(tmp_path / "s", TWO):
+        assert json.loads((tmp_path / "s" / RECORD).read_text()) == TWO
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_other_settings_are_refused_while_a_study_works(tmp_path: Path, overwrite: bool) -> None:
+    with (
+        same_settings(tmp_path / "s", TWO),
+        pytest.raises(
+            OutputExistsError, match=r"s: another study is at work here \(max_steps 2, now 4\); wait for it, or give"
+        ),
+        same_settings(tmp_path / "s", FOUR, overwrite=overwrite),
+    ):
+        pytest.fail("the block must not run")
+
+
+def test_other_settings_replace_a_study_only_when_asked(tmp_path: Path) -> None:
+    with same_settings(tmp_path / "s", TWO):
+        pass
+    with (
+        pytest.raises(OutputExistsError, match=r"another study was made here \(max_steps 2, now 4\); .*--overwrite"),
+        same_settings(tmp_path / "s", FOUR),
+    ):
+        pytest.fail("the block must not run")
+    with same_settings(tmp_path / "s", FOUR, overwrite=True):
+        pass
+    with pytest.raises(OutputExistsError, match="max_steps 4, now 2"), same_settings(tmp_path / "s", TWO):
+        pytest.fail("the block must not run")
+
+
+def test_a_lock_is_shared_or_not(tmp_path: Path) -> None:
+    with locked(tmp_path, shared=True) as first, locked(tmp_path, shared=True) as second, locked(tmp_path) as alone:
+        assert (first, second, alone) == (True, True, False)
+    with locked(tmp_path) as alone, locked(tmp_path, shared=True) as other:
+        assert (alone, other) == (True, False)
+
+
+@dataclass(frozen=True)
+class Settings:
+    vectors: Annotated[Path | None, "a file"] = setting(None, "Vectors.", place="read")
+    training: TrainConfig = field(default_factory=TrainConfig)
+
+
+def test_files_count_by_their_content_and_what_changes_nothing_is_left_out(tmp_path: Path) -> None:
+    for name, text in (("a/v", "1"), ("b/v", "1"), ("c/v", "2")):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    one, same, other = (record_of(Settings(tmp_path / name / "v")) for name in "abc")
+    assert one == same != other
+    threads = replace(TrainConfig(), save_minutes=7.0)
+    assert record_of(Settings(tmp_path / "a" / "v", threads)) == one
+    assert record_of(Settings(tmp_path / "a" / "v", replace(TrainConfig(), max_steps=7))) != one
+    json.dumps(one)
