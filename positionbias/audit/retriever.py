@@ -158,6 +158,10 @@ def _check_kept(vectors: Vectors, encoder: SingleVectors, checkpoint: Checkpoint
         InputError: another model's, of other passages, or in another precision.
     """
     vectors.check(checkpoint, collection)
+    if vectors.missing:
+        raise InputError(
+            f"{vectors.path}: {len(vectors.missing):,} passages have no vector; encode the collection without --allow-missing"
+        )
     wanted = str(encoder.config.dtype(encoder.model.device)).removeprefix("torch.")
     found = vectors.manifest.settings.get("precision")
     if found != wanted:

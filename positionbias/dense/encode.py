@@ -53,12 +53,13 @@ def encode_collection(
     config: RankingConfig | None = None,
     overwrite: bool = False,
     spread: Spread | None = None,
+    allow_missing: bool = False,
 ) -> Vectors:
     """Encode every passage with a single-vector model, on its device; a killed run's finished shards are kept.
 
     ``spread`` has other processes encode, which load the model once each. Batches are made of blocks of 2,048 passages in stored order,
     however the collection is sharded. So the bytes depend only on the passages' order, the model, the batches' tokens and the device's
-    arithmetic. On a CPU that may include torch's number of threads: where it does, a run with another number starts over.
+    arithmetic. With ``allow_missing`` passages for which an endpoint gives no vector are named by the manifest, and no search finds them. On a CPU that may include torch's number of threads: where it does, a run with another number starts over.
 
     Raises:
         SettingError: a model with several vectors a text or a distance as similarity, an unknown ``on_disk``, or a text that does not
@@ -85,6 +86,7 @@ def encode_collection(
     place = str(collection.path.absolute())
     arithmetic = encoder.config.arithmetic(model)
     job: JsonObject = {"encode": settings, "inputs": checksums, **arithmetic, "collection": place, "state": state}
+    job |= {"allow_missing": True} if allow_missing else {}
     shards = [Rows(first, min(first + SHARD_PASSAGES, len(collection))) for first in range(0, len(collection), SHARD_PASSAGES)]
     with resumable_folder(out, job, overwrite=overwrite) as content:
         (content / SHARDS).mkdir(exist_ok=True)
@@ -94,6 +96,7 @@ def encode_collection(
         with step(f"encoding by {checkpoint.name}", len(collection), unit="passages") as bar:
             if isinstance(model, Served):
                 model.begin([len(collection)])
+                model.may_lack = allow_missing  # type: ignore[attr-defined]  # of an endpoint that encodes
             elsewhere = EncoderElsewhere(Elsewhere.of(spread.loading, checkpoint), encoder.config) if spread else None
             writer = _ShardWriter(PerProcess(elsewhere, encoder), collection, on_disk, bar)
             map_shards = spread.map_shards if spread else map
@@ -155,6 +158,7 @@ def _content(
         "truncated": sum(shard.truncated for shard in shards),
         "empty_passages": sum(shard.empty for shard in shards),
         "zero_vectors": sum(shard.zeros for shard in shards),
+        **({"missing": missing} if (missing := [name for shard in shards for name in shard.missing]) else {}),
         **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
     }
 
@@ -171,13 +175,15 @@ def _spent(encoder: SingleVectors, shards: Sequence[_Encoded], spread: Spread | 
 
 @dataclass(frozen=True, slots=True)
 class _Encoded:
-    """A shard of vectors, with its numbers of passages at the model's limit, of empty ones and of others with zeros; and what making it took."""
+    """A shard of vectors, with its numbers of passages at the model's limit, of empty ones and of others with zeros, those that are missing, and
+    what making it took."""
 
     checksum: str
     truncated: int
     empty: int
     zeros: int
     passages: int
+    missing: list[str]
     spent: Spent
 
 
@@ -213,12 +219,14 @@ class _ShardWriter:
         watch = Stopwatch()
         shape = (rows.last - rows.first, encoder.model.dimension)
         empty = zeros = truncated = 0
+        missing: list[str] = []
         with open(path, "wb") as handle:
             np.lib.format.write_array_header_1_0(handle, {"descr": precision.str, "fortran_order": False, "shape": shape})
             for block in encoded_blocks(encoder, self.collection, self.collection, rows, precision, self.bar):
                 handle.write(block.vectors.tobytes())
                 empty += block.empty
                 zeros += block.zeros
+                missing += self.collection.passage_ids_at(block.missing)
                 truncated += block.truncated
         checksum = sha256_file(path)
-        return _Encoded(checksum, truncated, empty, zeros, shape[0], watch.spent())
+        return _Encoded(checksum, truncated, empty, zeros, shape[0], missing, watch.spent())

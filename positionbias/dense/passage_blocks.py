@@ -41,13 +41,14 @@ class Rows(NamedTuple):
 
 class EncodedBlock(NamedTuple):
     """Vectors ``(n, dim)`` of passages from row ``first`` on, with the numbers of empty ones, of others with a vector of zeros, and of those at
-    the length limit."""
+    the length limit. ``missing`` are the rows for which an endpoint gives no vector; they are kept as zeros."""
 
     first: int
     vectors: np.ndarray
     empty: int
     zeros: int
     truncated: int
+    missing: np.ndarray
 
 
 def encoded_blocks(
@@ -66,10 +67,14 @@ def encoded_blocks(
     with short_turns() if encoder.packs else nullcontext(), closing(ahead(_read(encoder, texts, rows))) as blocks:
         begun = ((first, found, read, _begun(encoder, collection, first, found, read, bar)) for first, found, read in blocks)
         for first, found, read, vectors_of in one_behind(begun):
-            vectors = _rounded(encoder, collection, first, vectors_of(), precision)
+            given = vectors_of()
+            missing = np.isnan(given).all(axis=1) & getattr(encoder.model, "may_lack", False)
+            given[missing] = 0
+            vectors = _rounded(encoder, collection, first, given, precision)
             empty = np.array([not text.strip() for text in found], bool)
-            zeros = int((~vectors.any(axis=1) & ~empty).sum())
-            yield EncodedBlock(first, vectors, int(empty.sum()), zeros, sum(len(row) >= encoder.model.room for row in read))
+            zeros = int((~vectors.any(axis=1) & ~empty & ~missing).sum())
+            truncated = sum(len(row) >= encoder.model.room for row in read)
+            yield EncodedBlock(first, vectors, int(empty.sum()), zeros, truncated, first + np.flatnonzero(missing))
 
 
 def _read(encoder: SingleVectors, texts: RowTexts, rows: Rows) -> Iterator[tuple[int, list[str], Sequence[Any]]]:

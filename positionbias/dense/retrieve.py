@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -88,7 +88,7 @@ def retrieve_dense(
     how = how or DenseSearch()
     texts = collection.query_texts(split)
     first = list(islice(texts, 1))  # report a missing split before an index is built
-    plan = _plan(vectors, depth + wanted.without_own, how, encoder, map_shards)
+    plan = _plan(vectors, depth + wanted.without_own + len(vectors.missing), how, encoder, map_shards)
     asked = query_blocks(encoder, chain(first, texts), plan.at_once)
     counts = _Counts()
     inputs = (
@@ -215,9 +215,17 @@ def _rankings(blocks: Iterator[DenseQueries], search: ByRange, vectors: Vectors,
         if asked is None:
             return
         counts.empty += len(asked.empty)
-        for ranking in asked.rankings(search.search(asked.vectors), vectors.ids_at):
-            counts.short += len(ranking.passage_ids) < search.depth and ranking.query_id not in asked.empty
+        for found in asked.rankings(search.search(asked.vectors), vectors.ids_at):
+            depth = search.depth - len(vectors.missing)
+            ranking = _without(found, vectors.missing, depth) if vectors.missing else found
+            counts.short += len(ranking.passage_ids) < depth and ranking.query_id not in asked.empty
             counts.tied += len(ranking.scores) > 1 and bool(np.ptp(ranking.scores) == 0)
             if ranking.query_id in ranking.passage_ids:
                 counts.own.append(ranking.query_id)
             yield ranking
+
+
+def _without(ranking: Ranking, missing: Container[str], depth: int) -> Ranking:
+    """Return the first ``depth`` passages of a ranking that have a vector."""
+    keep = [place for place, name in enumerate(ranking.passage_ids) if name not in missing][:depth]
+    return Ranking(ranking.query_id, [ranking.passage_ids[place] for place in keep], ranking.scores[keep])

@@ -64,12 +64,13 @@ class _Content:
     truncated: Count = 0
     empty_passages: Count = 0
     zero_vectors: Count = 0
+    missing: tuple[str, ...] = ()
 
 
 class Vectors(Shown):
     """Vectors of one collection's passages by one model, opened for reading.
 
-    ``dimension``: the width of a vector; ``len``: their number; ``ids``: the passages' ids by row (``ids.take(rows)``).
+    ``dimension``: the width of a vector; ``len``: their number; ``missing``: passages without one; ``ids``: the passages' ids by row (``ids.take(rows)``).
 
     Raises:
         InputError: not such a folder, or not a whole one.
@@ -83,6 +84,7 @@ class Vectors(Shown):
         facts = read_as(_Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True)
         self.checksum, self.dimension, self.precision = facts.checksum, facts.dimension, facts.precision
         self.passages_checksum, self.truncated, self.empty = facts.passages_checksum, facts.truncated, facts.empty_passages
+        self.missing = frozenset(facts.missing)
         self._rows, self._shard = facts.passages, facts.shard_passages
         found, needed = len(self.shard_paths), -(-facts.passages // max(1, facts.shard_passages))
         if not found == facts.shards == needed:

@@ -72,6 +72,16 @@ class EmbeddingEncoder(TextEncoder):
         missing = [key for key in wanted if key not in found]
 
         def ask(part: Sequence[bytes]) -> dict[bytes, np.ndarray]:
+            try:
+                return vectors_of(part)
+            except TextError as error:
+                if not self.may_lack:
+                    raise
+                rest = [key for key in part if wanted[key] != error.text]
+                lacking = dict.fromkeys(set(part) - set(rest), np.full(self._width or 1, np.nan, np.float32))
+                return {**lacking, **(ask(rest) if rest else {})}
+
+        def vectors_of(part: Sequence[bytes]) -> dict[bytes, np.ndarray]:
             own = [wanted[key] for key in part]
             body: JsonObject = {"model": self._client.endpoint.model, "input": own}
             try:

@@ -59,6 +59,7 @@ class TextEncoder:
     """
 
     kind: ClassVar[str] = "encoder"
+    may_lack = False  # an endpoint's vectors may be missing, rows of NaN, if it is asked for them so
     room: ClassVar[int] = UNKNOWN_ROOM
 
     def __init__(
@@ -143,8 +144,8 @@ class TextEncoder:
             or given.shape[1] != (self._dimension or given.shape[1])
         ):
             found = f"{given.shape}"
-        elif not np.isfinite(given := given.astype(np.float32)).all():
-            found = f"{given[~np.isfinite(given)][0]} for text {int(np.argmin(np.isfinite(given).all(axis=1))) + 1}"
+        elif not (usable := np.isfinite(given := given.astype(np.float32)) | self.may_lack).all():
+            found = f"{given[~usable][0]} for text {int(np.argmin(usable.all(axis=1))) + 1}"
         else:
             return given
         raise InputError(f"{name}: wanted {wanted}, ({len(texts)}, {width}) finite numbers; found {found}; fix what encodes")

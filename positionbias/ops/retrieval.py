@@ -198,6 +198,10 @@ def encode(
         ),
     ],
     kind: Annotated[str | None, READ_AS] = None,
+    allow_missing: Annotated[
+        bool,
+        Setting("Leave out passages for which an endpoint gives no vector, and name them.", panel=Panel.COMPUTING),
+    ] = False,
     precision_on_disk: Annotated[
         OnDisk, Setting("Of the vectors as they are kept. float16 takes half the space.", choices=ON_DISK, panel=Panel.ADVANCED)
     ] = ON_DISK[0],
@@ -241,12 +245,17 @@ def encode(
             config=computing.config,
             overwrite=overwrite,
             spread=spread,
+            allow_missing=allow_missing,
         )
     rate, figures = len(made) / max(1e-9, time.perf_counter() - began), made.figures
     limit = f"; {figures.truncated:,} passages fill the model's limit, and may go on behind it"
     say(f"{rate:,.0f} passages/s{'' if known_room(checkpoint.model) is None else limit}")
     if figures.empty_passages:
         say(f"{figures.empty_passages:,} passages are empty: they have the vector of an empty text")
+    if made.missing:
+        say(
+            f"{len(made.missing):,} passages have no vector: no search finds them, and the manifest names them (content, missing)"
+        )
     if figures.zero_vectors:
         say(f"{figures.zero_vectors:,} passages with text have a vector of zeros: they tie for every query")
     there = pasted(place)

@@ -412,6 +412,22 @@ def test_a_text_that_is_too_long_is_named(server: Served, tmp_path: Path) -> Non
     assert embeddings(server)._batches.most == 32  # one long text makes no other request smaller
 
 
+def test_passages_without_a_vector_are_named_and_never_found(server: Served, collection: Collection, tmp_path: Path) -> None:
+    name, out = f"openai:hash@{server.url}", tmp_path / "vectors"
+    lengths = {passage.passage_id: len(passage.text) for passage in collection.passages()}
+    server.most_characters = sorted(lengths.values())[-4]
+    long = {passage_id for passage_id, length in lengths.items() if length > server.most_characters}
+    assert 0 < len(long) < 4
+    made = positionbias.encode(collection.path, model=name, allow_missing=True, out=out)
+    assert made.missing == long
+    by = ByVectors(out, name)
+    positionbias.retrieve(collection.path, wanted=Retrieval("test", depth=200), dense=by, out=tmp_path / "all.run")
+    positionbias.retrieve(collection.path, wanted=Retrieval("test", depth=20), dense=by, out=tmp_path / "top.run")
+    for ranking in read_run(tmp_path / "all.run").rankings():
+        assert set(ranking.passage_ids) == lengths.keys() - long
+        assert read_run(tmp_path / "top.run")[ranking.query_id].passage_ids == ranking.passage_ids[:20]
+
+
 def test_zeros_are_no_vector(server: Served) -> None:
     model = embeddings(server)
     server.always = "zeros"
