@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from positionbias.core.arrays import as_array
-from positionbias.core.errors import InputError, PositionBiasError, where_raised
+from positionbias.core.errors import InputError, PositionBiasError, TextError, where_raised
 from positionbias.models.prompts import Prompts
 from positionbias.models.protocols import UNKNOWN_ROOM
 
@@ -122,7 +122,11 @@ class TextEncoder:
 
     def _encode(self, encode: Encode, side: str, rows: Sequence[_Row], prompt: str | None) -> tuple[Tensor, Tensor]:
         texts = [f"{prompt or ''}{row.text}" for row in rows]
-        parts = [self._call(encode, side, texts[at : at + self._at_once]) for at in range(0, len(texts), self._at_once)]
+        try:
+            parts = [self._call(encode, side, texts[at : at + self._at_once]) for at in range(0, len(texts), self._at_once)]
+        except TextError as error:  # named by its id, without the prompt
+            error.text = error.text.removeprefix(prompt or "")
+            raise
         return torch.from_numpy(np.concatenate(parts))[:, None], torch.ones(len(texts), 1, dtype=torch.bool)
 
     def _call(self, encode: Encode, side: str, texts: list[str]) -> np.ndarray:

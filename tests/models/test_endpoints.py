@@ -409,7 +409,9 @@ def test_a_text_that_is_too_long_is_named(server: Served, tmp_path: Path) -> Non
         InputError, match=r"^passage 'p1': too long for the model \(300 characters\); the server says 400 Bad Request"
     ):
         positionbias.encode(tmp_path / "long", model=f"openai:hash@{server.url}", out=tmp_path / "vectors")
-    assert embeddings(server)._batches.most == 32  # one long text makes no other request smaller
+    prompted = Computing(passage_prompt="passage: ")
+    with pytest.raises(InputError, match="^passage 'p1': too long"):
+        positionbias.encode(tmp_path / "long", model=f"openai:hash@{server.url}", computing=prompted, out=tmp_path / "vectors")
 
 
 def test_passages_without_a_vector_are_named_and_never_found(server: Served, collection: Collection, tmp_path: Path) -> None:
