@@ -1,12 +1,13 @@
 """How often does an audit accuse a scorer that is blind to places, and how often can it not tell? On planted queries, where the truth is known.
 
-    python benchmarks/audit_false_alarms.py audit STATE [--first N] [--collections 150]  # one receipt a collection; a stopped call goes on
+    python benchmarks/audit_false_alarms.py audit STATE [--first N] [--collections 600]  # one receipt a collection; a stopped call goes on
     python benchmarks/audit_false_alarms.py squad|spans STATE --data FILE                # real text
-    python benchmarks/audit_false_alarms.py minilm|old STATE --collections 3             # an encoder; the rule of before
+    python benchmarks/audit_false_alarms.py old STATE --collections 3                    # the rule of before
+    python benchmarks/audit_false_alarms.py depths STATE --data FILE                     # verdicts at several depths: benchmarks/results/audit_depths_HARDWARE_DATE.md
     python benchmarks/audit_false_alarms.py keep STATE --name NAME                       # the receipts' counts: benchmarks/results/audit_false_alarms_NAME.json
     python benchmarks/audit_false_alarms.py table                                        # of all kept counts: benchmarks/results/audit_false_alarms_HARDWARE_DATE.md
 
-A collection has 4,000 queries of its own seed: one audit of 4,000, four of 1,000 and twenty of 200, on disjoint parts. Exchanges, placebos, rotated texts, the
+A collection has 200 queries of its own seed, and one audit. Exchanges, placebos, strangers, rotated texts, the
 numbers of orders, the intervals and the answer are the audit's own; only scores are taken from arrays (``blind_scorers``), and first held to ``audit()`` itself.
 """
 
@@ -14,8 +15,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
@@ -27,12 +29,12 @@ import numpy as np
 from blind_scorers import EDGED, PLAIN, Block, Instance, Vocabulary, score_all
 from false_alarm_counts import (
     CONDITIONS,
-    ENCODER_QUERIES,
+    FIRST_SEED,
     MARGIN,
     MENTIONS,
     OLD_SIZE,
     QUERIES,
-    READINGS,
+    REAL_SIZES,
     SCORERS,
     SIZES,
     STRANGERS,
@@ -40,16 +42,17 @@ from false_alarm_counts import (
     Counts,
     table,
 )
-from measuring import kept_part, result_place
+from measuring import hardware, kept_part, result_place
 
 from positionbias.audit.audit import ORDERS, PILOT, audit, make_task, orders_wanted
 from positionbias.audit.filler import filler, known_words
-from positionbias.audit.manipulate import ROUNDED, Measured
-from positionbias.audit.perturb import exchanges, has_end, placebos, turned
+from positionbias.audit.manipulate import ROUNDED, Measured, mean_unit
+from positionbias.audit.perturb import exchanges, has_end, placebos, replaced, turned
+from positionbias.audit.reads import Reads, everything
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.audit.trials import Trial, _placebo_queries
-from positionbias.audit.verdict import answer, effects_of
+from positionbias.audit.trials import Trial, _placebo_queries, stranger
+from positionbias.audit.verdict import passage_verdict
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
@@ -59,16 +62,16 @@ from positionbias.core.seeds import choose, key64
 from positionbias.evaluation.buckets import Buckets
 from positionbias.evaluation.clustered import clustered_slope, family_wise
 from positionbias.evaluation.sensitivity import BucketSettings, bucket_means
-from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.models.user_code import UserFunction
 from positionbias.planted.generator import PlantedSettings, _Builder, plan_queries
 from positionbias.planted.grammar import ATTRIBUTES, FIRST_NAMES, SECOND_NAMES, PlantedQuery, Thing, question
-from positionbias.results.audit import DEVIATIONS
-from positionbias.results.payloads import Question, Verdict
+from positionbias.results.audit import WORTH
+from positionbias.results.payloads import Contrast, Question, Verdict
 from positionbias.text.sentences import Parts, parts_of
 
 RESULTS = Path(__file__).parent / "results"
 PER_PASSAGE = 5
+EDGED_IN = 60  # collections of each condition
 CHUNK = 200
 
 
@@ -161,11 +164,26 @@ class Passages(list[str]):
     @staticmethod
     def of(asked: Sequence[Asked]) -> Passages:
         """All passages, by id."""
-        return Passages([text for text, _ in _passage_ids(asked)])
+        found = Passages([text for text, _ in _passage_ids(asked)])
+        found.ids = [name for _, name in _passage_ids(asked)]
+        return found
+
+    ids: list[str]
 
     def texts_at(self, rows: np.ndarray) -> list[str]:
         """The texts of these rows."""
         return [self[row] for row in rows]
+
+    def passage_ids_at(self, rows: np.ndarray) -> list[str]:
+        """The ids of these rows."""
+        return [self.ids[row] for row in rows]
+
+    def strangers(self, asked: Sequence[Asked], seed: int) -> list[str]:
+        """The sentence that replaces each query's evidence."""
+        task = cast(
+            Task, SimpleNamespace(collection=self, evidence=SimpleNamespace(by_query={one.query_id: one for one in asked}))
+        )
+        return [stranger(task, one.query_id, one.parts, {one.passage_id}, seed) for one in asked if one.parts is not None]
 
 
 def _passage_ids(asked: Sequence[Asked]) -> list[tuple[str, str]]:
@@ -178,23 +196,25 @@ def _passage_ids(asked: Sequence[Asked]) -> list[tuple[str, str]]:
 
 
 class Laid(NamedTuple):
-    """A trial as rows of blocks: the exchanges' texts, ``(before, after)`` one after another by order, and the two rotated ones."""
+    """A trial as rows of blocks: the exchanges' texts, ``(before, after)`` one after another by order, the two rotated ones, and the two of the worth."""
 
     ends: list[list[int]]
     middle: list[list[int]]
     rotated: list[list[int]]
+    worth: list[list[int]]
 
 
-def laid(one: Asked, seed: int, known: Sequence[str], orders: int) -> tuple[list[str], Laid]:
+def laid(one: Asked, seed: int, known: Sequence[str], orders: int, other: str) -> tuple[list[str], Laid]:
     """The pieces of the texts that the audit makes of a query, and these texts as rows of their numbers: asked for with placeholders that begin and end like the
-    sentences. Pieces are the sentences, the filler, and once more with a full stop what has no end, as it stands before another."""
+    sentences. Pieces are the sentences, the filler, the stranger, and once more with a full stop what has no end, as it stands before another."""
     parts = one.parts
     assert parts is not None
     fill = filler(" ".join([one.query, *parts.sentences]), known, seed, one.query_id)
     pieces, marks = [*parts.sentences, fill], [_placeholder(text, number) for number, text in enumerate(parts.sentences)]
-    mark_of_filler = "F."
-    numbers = {mark: number for number, mark in enumerate([*marks, mark_of_filler])}
-    for mark, text in zip(marks, parts.sentences, strict=True):
+    mark_of_filler, mark_of_other = "F.", _placeholder(other, len(pieces))
+    pieces.append(other)
+    numbers = {mark: number for number, mark in enumerate([*marks, mark_of_filler, mark_of_other])}
+    for mark, text in zip([*marks, mark_of_other], [*parts.sentences, other], strict=True):
         if not mark.endswith("."):
             numbers[f"{mark}."] = len(pieces)
             pieces.append(f"{text}.")
@@ -210,7 +230,7 @@ def laid(one: Asked, seed: int, known: Sequence[str], orders: int) -> tuple[list
     rows: tuple[list[list[int]], list[list[int]]] = ([], [])
     for each in made:
         rows[each.middle].extend((row(each.before), row(each.after)))
-    return pieces, Laid(*rows, [row(text) for text in turned(hidden)])
+    return pieces, Laid(*rows, [row(text) for text in turned(hidden)], [row(text) for text in replaced(hidden, mark_of_other)])
 
 
 def _placeholder(sentence: str, number: int) -> str:
@@ -221,28 +241,28 @@ def _placeholder(sentence: str, number: int) -> str:
 @dataclass(frozen=True, slots=True)
 class Scored:
     """What one scorer made of a collection's queries: changes by order ``(queries, 8)`` of the ends and of the middle, of rotation ``(queries,)``, the placebo
-    query's ``(queries, sizes)``, and the deviation of the candidates' scores ``(queries,)``."""
+    query's ``(queries, sizes)``, and the worth ``(queries,)``."""
 
     ends: np.ndarray
     middle: np.ndarray
     rotation: np.ndarray
     placebo: np.ndarray
-    units: np.ndarray
+    worth: np.ndarray
 
 
 def scored(
     asked: Sequence[Asked],
     others: Sequence[Sequence[str]],
     seed: int,
-    known: Sequence[str],
+    passages: Passages,
     *,
     orders: int = ORDERS[-1],
     edged: bool = False,
 ) -> dict[str, Scored]:
     """All scorers' changes; ``others[q]`` are the texts of query q's placebo queries, one for each size of audit."""
-    vocabulary = Vocabulary()
+    vocabulary, known = Vocabulary(), known_words(passages, seed)
     chunks = [
-        _chunk(asked[first : first + CHUNK], others[first : first + CHUNK], seed, vocabulary, known, orders, edged)
+        _chunk(asked[first : first + CHUNK], others[first : first + CHUNK], seed, vocabulary, known, passages, orders, edged)
         for first in range(0, len(asked), CHUNK)
     ]
     return {
@@ -257,33 +277,30 @@ def _chunk(
     seed: int,
     vocabulary: Vocabulary,
     known: Sequence[str],
+    passages: Passages,
     orders: int,
     edged: bool,
 ) -> dict[str, Scored]:
     instances, sizes = [], []
-    for one, placebo in zip(asked, others, strict=True):
-        pieces, rows = laid(one, seed, known, orders)
+    for one, placebo, other in zip(asked, others, passages.strangers(asked, seed), strict=True):
+        pieces, rows = laid(one, seed, known, orders, other)
         own = [Block.of(text, vocabulary) for text in pieces]
-        blocks = [*own, *(Block.of(text, vocabulary) for text in one.candidates)]
-        candidates = [[len(own) + number] for number in range(len(one.candidates))]
-        instances.append(Instance(one.query, blocks, [*candidates, *rows.ends, *rows.middle, *rows.rotated]))
+        instances.append(Instance(one.query, own, [*rows.worth, *rows.ends, *rows.middle, *rows.rotated]))
         instances.extend(Instance(query, own, rows.rotated) for query in placebo)
-        sizes.append((len(candidates), len(rows.ends), len(rows.middle)))
+        sizes.append((len(rows.worth), len(rows.ends), len(rows.middle)))
     counts = np.array(sizes)
     placebos_each = len(others[0]) if len(others) else 0
     width = counts.sum(axis=1) + 2 + 2 * placebos_each
     start = np.cumsum(width) - width
     scores = score_all(instances, vocabulary, edged=edged)
-    candidates_each = counts[0, 0]
-    assert (counts[:, 0] == candidates_each).all()
     columns = start[:, None]
     has_middle = counts[:, 2] > 0
     after = start + counts.sum(axis=1)
     found = {}
     for name, values in scores.items():
-        ends = values[columns + candidates_each + np.arange(2 * orders)].reshape(len(asked), -1, 2)
+        ends = values[columns + 2 + np.arange(2 * orders)].reshape(len(asked), -1, 2)
         middle_scores = np.full((len(asked), orders, 2), np.nan)
-        places = columns[has_middle] + candidates_each + 2 * orders + np.arange(2 * orders)
+        places = columns[has_middle] + 2 + 2 * orders + np.arange(2 * orders)
         middle_scores[has_middle] = values[places].reshape(len(places), -1, 2)
         rotated = values[after[:, None] + np.arange(2 + 2 * placebos_each)].reshape(len(asked), -1, 2)
         change = rotated[:, :, 1] - rotated[:, :, 0]
@@ -292,7 +309,7 @@ def _chunk(
             middle_scores[:, :, 1] - middle_scores[:, :, 0],
             change[:, 0],
             change[:, 1:],
-            values[columns + np.arange(candidates_each)].std(axis=1),
+            values[start + 1] - values[start],
         )
     return found
 
@@ -324,19 +341,18 @@ def placebo_queries(asked: Sequence[Asked], sizes: Sequence[int], seed: int) -> 
 
 def measured(asked: Sequence[Asked], of: Scored, places: np.ndarray, size: int, orders: int) -> Measured:
     """What ``manipulate.measure`` makes of these queries, in the score alone."""
-    score = np.column_stack(
-        [of.ends[places, :orders].mean(axis=1), of.middle[places, :orders].mean(axis=1), of.rotation[places] - of.placebo[places, size]]
-    )  # fmt: skip
-    units = of.units[places]
-    unit = float(units.mean())
-    if unit > 0:
-        score = np.round(score / unit, ROUNDED) * unit
+    rotation = of.rotation[places] - of.placebo[places, size]
+    moved = [of.ends[places, :orders].mean(axis=1), of.middle[places, :orders].mean(axis=1)]
+    score = np.column_stack([*moved, rotation, of.worth[places]])
+    worth = mean_unit(score[:, -1])
+    if worth > 0:
+        score = np.round(score / worth, ROUNDED) * worth
     none = np.full_like(score, np.nan)
     return Measured(
         query_ids=[asked[place].query_id for place in places],
         clusters=[asked[place].passage_id for place in places],
         by_unit={"score": score, "ranks": none, "nDCG@10": none},
-        units=units,
+        units=none[:, 0],
         whole=np.ones(score.shape, bool),
         orders=orders,
         within=float(of.ends[places, :orders].var(axis=1, ddof=1).mean()),
@@ -344,17 +360,25 @@ def measured(asked: Sequence[Asked], of: Scored, places: np.ndarray, size: int, 
 
 
 def verdict_of(asked: Sequence[Asked], of: Scored, places: np.ndarray, size: int) -> dict[str, Any]:
-    """One audit: its preference, the number of orders, and each contrast with its interval, in deviations."""
+    """One audit: its preference, the number of orders, and each contrast with its interval, in shares of the worth."""
     pilot = measured(asked, of, places[:PILOT], size, ORDERS[0])
     orders = orders_wanted(pilot, len(places), MARGIN)
-    effects = effects_of(measured(asked, of, places, size, orders), "nDCG@10", read=False)
-    found = answer(effects, MARGIN)
-    rows = {str(one.contrast): [one.value, one.low, one.high] for one in effects}
-    return {"preference": str(found.preference), "by": str(found.deciding.contrast), "orders": orders, "effects": rows}
+    verdict = passage_verdict("", measured(asked, of, places, size, orders), "nDCG@10", MARGIN, Reads(everything, None, ""), {})
+    return {
+        "preference": str(verdict.preference),
+        "by": str(verdict.effects[0].contrast),
+        "orders": orders,
+        "effects": shares(verdict),
+    }
+
+
+def shares(verdict: Verdict) -> dict[str, list[float | None]]:
+    """Each contrast with its interval, in shares of the worth."""
+    return {str(one.contrast): [one.value, one.low, one.high] for one in verdict.effects if one.unit == WORTH}
 
 
 def most_orders(
-    asked: Sequence[Asked], others: Sequence[Sequence[str]], seed: int, known: Sequence[str], sizes: Sequence[int]
+    asked: Sequence[Asked], others: Sequence[Sequence[str]], seed: int, passages: Passages, sizes: Sequence[int]
 ) -> int:
     """The most orders that the audit of any scorer takes: from the pilot of a single audit, which is far cheaper than all orders of all queries."""
     drawn = audits(asked, sizes, seed)
@@ -363,7 +387,7 @@ def most_orders(
     ((number, size, places),) = drawn
     few = places[:PILOT]
     own = [asked[place] for place in few]
-    all_scored = scored(own, [others[place] for place in few], seed, known, orders=ORDERS[0])
+    all_scored = scored(own, [others[place] for place in few], seed, passages, orders=ORDERS[0])
     pilots = (measured(own, of, np.arange(len(few)), number, ORDERS[0]) for of in all_scored.values())
     return max(orders_wanted(pilot, size, MARGIN) for pilot in pilots)
 
@@ -373,8 +397,8 @@ def collection(
 ) -> dict[str, Any]:
     """All audits of one collection, by scorer and size."""
     asked = planted(condition, seed, queries)
-    others, known = placebo_queries(asked, sizes, seed), known_words(Passages.of(asked), seed)
-    all_scored = scored(asked, others, seed, known, orders=most_orders(asked, others, seed, known, sizes), edged=edged)
+    others, passages = placebo_queries(asked, sizes, seed), Passages.of(asked)
+    all_scored = scored(asked, others, seed, passages, orders=most_orders(asked, others, seed, passages, sizes), edged=edged)
     found: dict[str, dict[str, list[Any]]] = {}
     for name, of in all_scored.items():
         by_size: dict[str, list[Any]] = {str(size): [] for size in sizes}
@@ -385,7 +409,7 @@ def collection(
         "condition": condition.name,
         "seed": seed,
         "queries": queries,
-        "units": {name: float(of.units.mean()) for name, of in all_scored.items()},
+        "worths": {name: float(of.worth.mean()) for name, of in all_scored.items()},
         "audits": found,
     }
 
@@ -501,7 +525,7 @@ def audit_samples(what: str, drawn: Sequence[Sequence[Asked]], state: Path, *, o
 
 def _sample(what: str, asked: Sequence[Asked], *, old: bool) -> dict[str, Any]:
     size = len(asked)
-    all_scored = scored(asked, placebo_queries(asked, (size,), 1), 1, known_words(Passages.of(asked), 1), edged=True)
+    all_scored = scored(asked, placebo_queries(asked, (size,), 1), 1, Passages.of(asked), edged=True)
     ((_, _, places),) = audits(asked, (size,), 1)
     rows = {name: verdict_of(asked, of, places, 0) for name, of in all_scored.items()}
     return {"what": what, "queries": size, "audits": rows, "old": old_rule(asked, 1) if old else {}}
@@ -520,98 +544,88 @@ def _old(condition: Condition, seed: int) -> dict[str, Any]:
     return {"what": condition.name, "old": old_rule(planted(condition, seed, OLD_SIZE), seed)}
 
 
-class Encoder:
-    """all-MiniLM-L6-v2, one cosine a piece of text; each piece is encoded once."""
-
-    def __init__(self) -> None:
-        import torch
-        from transformers import AutoModel, AutoTokenizer
-
-        folder = encoder_folder(MINILM)
-        self.tokenizer, self.model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
-        self.torch, self.known = torch, dict[str, np.ndarray]()
-
-    def learn(self, texts: Iterable[str]) -> None:
-        """Encode what is not known."""
-        missing = sorted({text for text in texts if text not in self.known}, key=lambda text: (len(text), text))
-        for first in range(0, len(missing), 64):
-            batch = missing[first : first + 64]
-            tokens = self.tokenizer(batch, padding=True, truncation=True, return_tensors="pt")
-            with self.torch.inference_mode():
-                hidden = self.model(**tokens).last_hidden_state
-            mask = tokens["attention_mask"][:, :, None]
-            rows = self.torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1).numpy()
-            self.known.update(zip(batch, rows, strict=True))
-
-    def score(self, query: str, pieces: Sequence[str]) -> float:
-        return float(max(self.known[piece] @ self.known[query] for piece in pieces))
+DEPTHS, DEPTH_QUERIES = (10, 30, 100), 100
+PLACED = ("overlap", "noise 0.3", "front")  # scorers at several depths
 
 
-def _pieces(text: str, reading: str) -> list[str]:
-    """A text's sentences, or its windows of 20 words, one each 10 words from the front."""
+def front_loving(query: str, text: str) -> float:
+    """Word overlap, and up to 0.3 more for each of the query's words the nearer it first stands to the front."""
     words = text.split()
-    if reading == "windows":
-        return [" ".join(words[start : start + 20]) for start in range(0, max(1, len(words) - 10), 10)]
-    found = [""]
-    for word in words:
-        found[-1] = f"{found[-1]} {word}".strip()
-        if word.endswith((".", "!", "?")):
-            found.append("")
-    return [piece for piece in found if piece]
+    first = [words.index(word) for word in set(query.split()) if word in words]
+    return PLAIN["overlap"](query, text) + 0.3 * sum(1 - place / len(words) for place in first)
 
 
-def encoded(
-    asked: Sequence[Asked],
-    others: Sequence[Sequence[str]],
-    seed: int,
-    reading: str,
-    encoder: Encoder,
-    orders: int,
-    known: Sequence[str],
-) -> Scored:
-    """The changes of the best piece's cosine in so many orders."""
-    rows, units = [], []
-    for one, (placebo, *_) in zip(asked, others, strict=True):
-        pieces, laid_out = laid(one, seed, known, orders)
-        made = [*laid_out.ends[: 2 * orders], *laid_out.middle[: 2 * orders], *laid_out.rotated]
-        texts = [_pieces(" ".join(pieces[number] for number in row), reading) for row in made]
-        candidates = [_pieces(text, reading) for text in one.candidates]
-        encoder.learn([one.query, placebo, *(piece for text in (*texts, *candidates) for piece in text)])
-        scores = [encoder.score(one.query, text) for text in texts]
-        before_placebo, after_placebo = (encoder.score(placebo, text) for text in texts[-2:])
-        changes = np.array(scores[1::2]) - np.array(scores[::2])
-        middle = changes[orders:-1] if len(laid_out.middle) else np.full(orders, np.nan)
-        rows.append((changes[:orders], middle, changes[-1], [after_placebo - before_placebo]))
-        units.append(np.std([encoder.score(one.query, text) for text in candidates]))
-    ends, middles, rotation, placebos_of = (np.array(column) for column in zip(*rows, strict=True))
-    return Scored(ends, middles, rotation, placebos_of, np.array(units))
+def depths(path: Path, folder: Path) -> list[dict[str, Any]]:
+    """The audits of some scorers on 150 questions at three depths of two first stages, each a row."""
+    asked = [one for article in squad(path) for one in article][:DEPTH_QUERIES]
+    task = _task(folder, asked, 1)
+    scorers = {**PLAIN, "front": front_loving}
+    texts = dict(_passage_ids(asked))
+    rows = []
+    for stage in ("overlap", "best sentence"):
+        ranked = {one.query_id: sorted(texts, key=lambda text, one=one: -PLAIN[stage](one.query, text)) for one in asked}
+        for depth in DEPTHS:
+            lists = [
+                (name, [texts[text] for text in ids[:depth]], -np.arange(len(ids[:depth]))) for name, ids in ranked.items()
+            ]
+            own = replace(task, candidates=Run(stage, lists))
+            settings = AuditSettings(draws=0, segments=0, blind=False, needles=DEPTH_QUERIES, depth=depth, permutations=100)
+            systems = [System(name, model=UserFunction(_listed(scorers[name]))) for name in PLACED]
+            for result in audit(own, systems, settings):
+                verdict = result.payload
+                if isinstance(verdict, Verdict) and verdict.question is Question.PASSAGE:
+                    effects = {
+                        one.unit: [one.value, one.low, one.high] for one in verdict.effects if one.contrast is Contrast.ENDS
+                    }
+                    spread = [
+                        np.std(
+                            [
+                                scorers[result.system](one.query, text)
+                                for text in ranked[one.query_id][:depth]
+                                if text != one.text
+                            ]
+                        )
+                        for one in asked
+                    ]
+                    row = {"scorer": result.system, "stage": stage, "depth": depth, "spread": float(np.mean(spread))}
+                    rows.append({**row, "preference": str(verdict.preference), "effects": effects, "shares": shares(verdict)})
+    return rows
 
 
-def run_encoder(state: Path, collections: int) -> None:
-    """MiniLM as a scorer that takes a passage's best sentence, and its best window."""
-    encoder = Encoder()
-    for number in range(collections):
-        for reading in READINGS:
-            receipt = state / f"minilm-{reading}-{number:03d}.json"
-            kept_part(receipt, partial(_encoded_audit, encoder, reading, 900_001 + number))
-            encoder.known.clear()
-
-
-def _encoded_audit(encoder: Encoder, reading: str, seed: int) -> dict[str, Any]:
-    asked = planted(Condition(0.7, clustered=False), seed, ENCODER_QUERIES)
-    known, others = known_words(Passages.of(asked), seed), placebo_queries(asked, (ENCODER_QUERIES,), seed)
-    ((_, _, places),) = audits(asked, (ENCODER_QUERIES,), seed)
-    few, first = [asked[place] for place in places[:PILOT]], [others[place] for place in places[:PILOT]]
-    pilot = measured(few, encoded(few, first, seed, reading, encoder, ORDERS[0], known), np.arange(PILOT), 0, ORDERS[0])
-    orders = orders_wanted(pilot, ENCODER_QUERIES, MARGIN)
-    of = encoded(asked, others, seed, reading, encoder, orders, known)
-    effects = effects_of(measured(asked, of, places, 0, orders), "nDCG@10", read=False)
-    found = {"orders": orders, "effects": {str(one.contrast): [one.value, one.low, one.high] for one in effects}}
-    return {"encoder": reading, "audit": found}
+def depth_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A row an audit, and whether all of a scorer are the same to the bit."""
+    lines = [
+        "# Verdicts at several depths",
+        "",
+        "    python benchmarks/audit_false_alarms.py depths STATE --data FILE",
+        "",
+        f"{hardware()}; {date.today().isoformat()}. The first {DEPTH_QUERIES} questions of SQuAD's dev set that have a sentence to move, over the paragraphs of their articles. First stages: *overlap* and *best sentence* of the false alarms' scorers. "
+        "End − front in shares of the evidence's worth; nDCG@10 among those candidates. Before: how large the deviation of the candidates' scores is, in which effects were given before.",
+        "",
+        "| scorer | first stage | depth | answer | end − front | nDCG@10 | deviation of the candidates |",
+        "|---|---|---:|---|---|---|---:|",
+    ]
+    for row in rows:
+        share, quality = (
+            f"{100 * value:+.2f} % [{100 * low:+.2f}, {100 * high:+.2f}]"
+            if name == "worth"
+            else f"{value:+.4f} [{low:+.4f}, {high:+.4f}]"
+            for name in ("worth", "nDCG@10")
+            for value, low, high in [row["effects"][name]]
+        )
+        lines.append(
+            f"| {row['scorer']} | {row['stage']} | {row['depth']} | {row['preference']} | {share} | {quality} | {row['spread']:.3f} |"
+        )
+    lines.append("")
+    for name in dict.fromkeys(row["scorer"] for row in rows):
+        own = [(row["preference"], row["shares"]) for row in rows if row["scorer"] == name]
+        same = "equal to the bit" if all(one == own[0] for one in own) else "DIFFERENT"
+        lines.append(f"- *{name}*: the answer and all shares with their intervals are {same} in {len(own)} audits.")
+    return [*lines, ""]
 
 
 def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> float:
-    """The largest difference, in deviations, between a bound or a value found here and by ``audit()`` of the scorers of plain text; all else must be alike.
+    """The largest difference, in shares of the worth, between a bound or a value found here and by ``audit()`` of the scorers of plain text; all else must be alike.
 
     Raises:
         AssertionError: another answer, or a difference beyond the rounding of float32 scores.
@@ -623,9 +637,7 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
         draws=0, segments=0, blind=False, needles=queries, depth=MENTIONS + STRANGERS, permutations=100, seed=seed
     )
     verdicts = [result for result in audit(task, systems, settings) if isinstance(result.payload, Verdict)]
-    all_scored = scored(
-        asked, placebo_queries(asked, (queries,), seed), seed, known_words(Passages.of(asked), seed), edged=True
-    )
+    all_scored = scored(asked, placebo_queries(asked, (queries,), seed), seed, Passages.of(asked), edged=True)
     ((number, _, places),) = audits(asked, (queries,), seed)
     largest = 0.0
     for result in verdicts:
@@ -633,10 +645,12 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
         if verdict.question != Question.PASSAGE:
             continue
         own = verdict_of(asked, all_scored[result.system], places, number)
-        effects = {str(one.contrast): [one.value, one.low, one.high] for one in verdict.effects if one.unit == DEVIATIONS}
+        effects = shares(verdict)
         assert (own["preference"], own["by"]) == (str(verdict.preference), str(verdict.effects[0].contrast)), result.system
         assert own["effects"].keys() == effects.keys(), result.system
-        apart = max(abs(a - b) for name in effects for a, b in zip(effects[name], own["effects"][name], strict=True))
+        apart = max(
+            (abs(a - b) for name in effects for a, b in zip(effects[name], own["effects"][name], strict=True)), default=0.0
+        )
         assert apart < 2 * 10**-ROUNDED, f"{result.system}: {apart}"
         largest = max(largest, apart)
     assert len(verdicts) == 2 * len(PLAIN)
@@ -670,40 +684,35 @@ def run_all(state: Path, numbers: range, sizes: Sequence[int]) -> None:
     for number in numbers:
         for place, condition in enumerate(CONDITIONS):
             receipt = state / f"{condition.name}-{number:04d}.json"
-            seed = 1 + number * len(CONDITIONS) + place
-            kept_part(receipt, partial(collection, condition, seed, sizes=sizes, edged=number == numbers.start))
+            seed = FIRST_SEED + number * len(CONDITIONS) + place
+            kept_part(receipt, partial(collection, condition, seed, sizes=sizes, edged=number < EDGED_IN))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("audit", "old", "squad", "spans", "minilm", "keep", "table"))
+    parser.add_argument("what", choices=("audit", "old", "squad", "spans", "depths", "keep", "table"))
     parser.add_argument("state", type=Path, nargs="?")
     parser.add_argument("--name", help="of kept counts")
     parser.add_argument("--data", type=Path, action="append", default=[], help="files of SQuAD, or of MS MARCO's answers")
-    parser.add_argument("--collections", type=int, default=150, help="of each of the four conditions")
+    parser.add_argument("--collections", type=int, default=600, help="of each of the four conditions")
     parser.add_argument("--first", type=int, default=0, help="the number of the first one: another number is another draw")
-    parser.add_argument(
-        "--sizes",
-        type=int,
-        nargs="+",
-        choices=SIZES,
-        default=SIZES,
-        help="queries of an audit: all parts of a collection that are so large",
-    )
     given = parser.parse_args()
     if given.what == "audit":
-        run_all(given.state, range(given.first, given.first + given.collections), sorted(given.sizes))
+        run_all(given.state, range(given.first, given.first + given.collections), SIZES)
     elif given.what == "old":
         run_old(given.state, given.collections)
     elif given.what == "squad":
         articles = [article for path in given.data for article in squad(path)]
-        for size in SIZES[:2]:
+        for size in REAL_SIZES:
             audit_samples("SQuAD", samples(articles, size), given.state)
     elif given.what == "spans":
         for path in given.data:
             audit_samples("MS MARCO", [spans(path)], given.state)
-    elif given.what == "minilm":
-        run_encoder(given.state, given.collections)
+    elif given.what == "depths":
+        rows = kept_part(given.state / "depths.json", lambda: {"rows": depths(given.data[0], given.state / "collection")})[
+            "rows"
+        ]
+        result_place("audit_depths").write_text("\n".join(depth_table(rows)), encoding="utf-8")
     elif given.what == "keep":
         if not given.name:
             parser.error("keep: wanted --name NAME; found none; name the campaign")

@@ -701,22 +701,16 @@ def squad_table(state: Path, folder: Path) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--state", type=Path, required=True, help="folder of finished audits")
-    parser.add_argument("--squad", type=Path, help="folder of SQuAD's files; left out: no limits are measured")
+    parser.add_argument("--squad", type=Path, help="folder of SQuAD's files; left out: neither lists nor limits are measured")
     parser.add_argument(
         "--part", choices=("none", "margin", "power", "coverage", "order", "squad"), help="make this part's audits and no table"
     )
     given = parser.parse_args()
     set_quiet(True)
     given.state.mkdir(parents=True, exist_ok=True)
-    tables = {
-        "none": none_table,
-        "margin": margin_table,
-        "power": power_table,
-        "coverage": coverage_table,
-        "order": order_table,
-    }
+    tables = {"none": none_table, "margin": margin_table, "power": power_table, "coverage": coverage_table}
     if given.squad is not None:
-        tables["squad"] = lambda state: squad_table(state, given.squad)
+        tables |= {"order": order_table, "squad": lambda state: squad_table(state, given.squad)}
     if given.part:
         print("\n".join(tables[given.part](given.state)))
         return

@@ -8,8 +8,9 @@ and one that adds up its sentences exactly the same.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -153,14 +154,21 @@ def replaced(parts: Parts, other: str) -> tuple[str, str]:
     return _joined(*texts[: parts.own], other, *texts[parts.own + 1 :]), _joined(*texts)
 
 
-def nearest_in_words(sentence: str, others: Sequence[str]) -> str:
+def nearest_in_words(sentence: str, others: Iterable[str]) -> str:
     """Return the one of several sentences nearest in its number of words, of several the first that begins and ends alike; "" of none.
 
     >>> nearest_in_words("One came.", ["Two.", "all left.", "Two left.", "Three stayed."])
     'Two left.'
     """
     words, kind = len(split_words(sentence).words), _edges_of(sentence)
-    return min(others, key=lambda other: (abs(len(split_words(other).words) - words), _edges_of(other) != kind), default="")
+    nearest, least = "", (math.inf, True)
+    for other in others:
+        apart = abs(len(split_words(other).words) - words), _edges_of(other) != kind
+        if apart < least:
+            nearest, least = other, apart
+        if apart == (0, False):  # none is nearer
+            break
+    return nearest
 
 
 def exchanged_halves(text: str, words: WordMethod = USUAL_WORDS) -> str:

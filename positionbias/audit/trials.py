@@ -171,8 +171,8 @@ def stranger(task: Task, query_id: str, parts: Parts, relevant: Container[str], 
     passage_id, evidence = task.evidence.by_query[query_id].passage_id, parts.sentences[parts.own]
     rows = np.array(choose(len(task.collection), STRANGERS, seed, "stranger", query_id), np.int64)
     drawn = zip(task.collection.passage_ids_at(rows), task.collection.texts_at(rows), strict=True)
-    others = [text for name, text in drawn if name != passage_id and name not in relevant]
-    return nearest_in_words(evidence, [sentence for text in others for sentence in sentences(text) if evidence not in sentence])
+    others = (text for name, text in drawn if name != passage_id and name not in relevant)
+    return nearest_in_words(evidence, (sentence for text in others for sentence in sentences(text) if evidence not in sentence))
 
 
 def _trial(query_id: str, passage_id: str, parts: Parts, fill: str, other: str, orders: int, seed: int, rotate: bool) -> Trial:

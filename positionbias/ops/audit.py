@@ -271,10 +271,10 @@ def audit_model(
 
     Example:
         >>> import positionbias as pb
-        >>> def first_words(query, passages):
-        ...     return [-passage.find(query.split()[-2]) for passage in passages]
-        >>> print(pb.audit_model(first_words, "planted").verdict)
-        first_words prefers the front: end − front −4.654 [−5.780, −3.529] deviations (18 queries), beyond the margin of 0.1.
+        >>> def early(query, passages):
+        ...     return [sum(len(text) - text.find(word) for word in query.split() if word in text) for text in passages]
+        >>> print(pb.audit_model(early, "planted").verdict)
+        early prefers the front: end − front −... of the evidence's worth (18 queries), beyond the margin of ...
         ...
     """
     if not isinstance(settings, AuditSettings):
@@ -334,13 +334,14 @@ def check(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import Audited, Limits
-        >>> print(pb.check("planted", limits=Limits(max_response=0.05), audited=Audited(models=["tk.ckpt"])))
+        >>> def words(query, passages):
+        ...     return [float(sum(word in text.split() for word in query.split())) for text in passages]
+        >>> print(pb.check("planted", limits=Limits(max_response=0.05), audited=Audited(models=[words])))
         Limits on position bias: pass (1 system).
-        tk: passes --max-response 0.05 ...
+        words: passes --max-response 0.05 ...
         <BLANKLINE>
         System  Limit                                     Measured     95 % interval  Verdict  What would do
-        ──────  ───────────────────  ─────────────────────────────  ────────────────  ───────  ─────────────
-        tk      --max-response 0.05  middle − ends: ... nDCG@10 ... pass     –
+        ...
     """
     from positionbias.audit.limits import checks_of
     from positionbias.core.publish import atomic_file

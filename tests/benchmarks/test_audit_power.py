@@ -38,17 +38,36 @@ def test_intervals_hold_the_truth(script, shape, per_passage):
     # of 40 audits in which all three hold in 95 %, fewer than 34 are seen once in a hundred times
     cell = script.Cell(shape, 0.2, 150, 40, per_passage, 1.0)
     known = script.truth(cell, 40_000)
-    rows = [script.audited(cell, number) for number in range(40)]
-    for unit in ("deviations", "nDCG@10"):
-        each, together = script.covered(rows, known, unit)
-        assert min(each) >= 34
-        assert together >= 34
+    # the straight one falls by its size from end to end
+    assert shape == "middle half" or known[0] == pytest.approx(-0.2)
+    each, together = script.covered([script.audited(cell, number) for number in range(40)], known)
+    assert min(each) >= 34
+    assert together >= 34
+
+
+def test_the_worth_is_2_4_words_wherever_evidence_is_preferred(script):
+    # 4 words with the evidence and Binomial(4, 0.4) without, times the mean of a lognormal scale, exp(0.3² / 2)
+    drawn = script.draw(script.Cell("last third", 0.5, 200, 1), 40_000, generator(1, "worth"))
+    assert script.measured(drawn, 2).by_unit["score"][:, -1].mean() == pytest.approx(2.4 * np.exp(0.045), rel=0.02)
+
+
+def test_cells_at_the_margin_have_that_effect(script):
+    cells = script.at_margin()
+    assert {cell.noise for cell in cells} == {0.3, 1.0}
+    for cell in cells[::4]:
+        assert abs(script.truth(cell)[script.contrast_of(cell.shape)]) == pytest.approx(0.1, rel=0.01)
+
+
+def test_a_bar_holds_only_if_no_cell_is_above_it_and_the_pool_is_small_enough(script):
+    assert "holds" in script.bar([(10, 600), (12, 600)], "x")[1]
+    assert "BROKEN" in script.bar([(10, 600), (60, 600)], "x")[1]  # one of 10 %
+    assert "BROKEN" in script.bar([(3, 60)], "x")[1]  # too few: [1.0, 13.9] %
 
 
 def test_scores_that_no_place_changes_are_exactly_0(script):
     row = script.audited(script.Cell("none", 0.0, 60, 1, noise=0.0), 0)
     assert row["preference"] == Preference.NONE.value
-    assert {tuple(each[3:6]) for each in row["effects"]} == {(0, 0, 0)}
+    assert {tuple(each[3:6]) for each in row["effects"] if each[1] == "worth"} == {(0, 0, 0)}
 
 
 def test_places_of_the_middle_exchange_are_those_of_its_texts(script):
@@ -88,7 +107,7 @@ def test_a_limit_of_100_words_is_found_on_squad(script, posbias_data):
     for _, sample in zip(range(3), samples, strict=False):
         stopped = script.squad_audited(sample, script.overlap(100))
         assert 85 <= stopped["limit"] <= 101
-        assert stopped["preference"] == Preference.NONE.value
+        assert stopped["preference"] == Preference.UNREAD.value
         whole = script.squad_audited(sample, script.overlap(None))
         assert (whole["limit"], whole["preference"]) == (None, Preference.NONE.value)
         placed = script.squad_placed(sample, "first third", 0.5)
