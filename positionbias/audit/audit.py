@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, me
 from positionbias.audit.missing import Missing, agreed, completed, missing_in
 from positionbias.audit.needles import Needles, make_needles, needle_curve
 from positionbias.audit.query_effects import effects_of_model, in_units
-from positionbias.audit.reads import Reads, everything, longest_texts, reads_of
+from positionbias.audit.reads import PROBES, TRIED, Reads, everything, longest_texts, reads_of
 from positionbias.audit.rotations import Rotated, rotate_and_rank, rotation_results
 from positionbias.audit.sensitivity import sensitivity_verdict, sizes, text_trials
 from positionbias.audit.settings import AuditSettings
@@ -27,7 +28,7 @@ from positionbias.audit.trials import COLUMNS, MOVES, Trial, make_trials, shorte
 from positionbias.audit.two_runs import run_alone_verdict, two_run_verdict
 from positionbias.audit.verdict import list_verdict, passage_verdict
 from positionbias.core.collection import Collection
-from positionbias.core.duration import duration_in_words
+from positionbias.core.duration import MINUTE, duration_in_words
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.records import Query
@@ -37,7 +38,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
-from positionbias.models.protocols import TOKEN_CHARACTERS, PassageEncoder, Ranker, Served, encodes_alone
+from positionbias.models.protocols import TOKEN_CHARACTERS, PassageEncoder, Ranker, Served, encodes_alone, token_reader
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.settings import ProbeSettings
@@ -46,6 +47,7 @@ from positionbias.results.audit import EVIDENCE, MANIPULATIONS, RETRIEVAL, VERDI
 from positionbias.results.buckets import RESPONSE, SEGMENTS
 from positionbias.results.payloads import SIZES, Contrast, Verdict
 from positionbias.results.result import Facts, Result
+from positionbias.text.words import sentence_starts
 
 __all__ = ["audit", "make_task", "orders_wanted"]
 
@@ -163,6 +165,8 @@ def _counted(task: Task) -> Result:
 
 
 PILOT = 50  # queries to measure the scorer's noise and speed
+SAMPLES = 5  # of the pilot, timed one by one
+OWN, PAGE = 2, 600  # what is computed beside the scores of each query, and for the page, as multiples of making a query's texts
 ORDERS = (2, 4, 6, 8)
 CURVE = 200  # queries of the response curve
 
@@ -190,12 +194,17 @@ class _Audit:
     best: dict[str, np.ndarray] = field(default_factory=dict)  # where scores are missing, else the same
     moved: dict[str, dict[str, float]] = field(default_factory=dict)  # effects by contrast and query
     tied: int = 0  # queries whose candidates all score alike
+    plan: dict[str, float] = field(default_factory=dict)  # texts still to be scored, by stage
+    scored: float = 0.0  # texts since ``began``
+    began: float = 0.0
+    own: float = 0.0  # seconds of computing beside the scores
 
     def measure(self) -> None:
         """Fill ``verdicts``, ``found`` and ``values``."""
         settings = self.settings
         piloted = self._pilot() if self.system.model is not None and settings.needles else None
         given = self.system.ranked(self.task)
+        self._done("ranking")
         ranked, best = (completed(given, self.task.qrels, best=best) for best in (False, True))
         self.tied = ranked.tied if self.system.model is not None else 0
         if self.tied:
@@ -207,6 +216,7 @@ class _Audit:
         if not self.task.evidence.whole:
             self.found = position_results(self.system, self.task, values, settings)
         rotated = self._rotations(ranked, values) if self.system.model is not None and settings.draws else None
+        self._done("rotations")
         if piloted is not None:
             if self.task.evidence.whole:
                 reads = self._sensitivity(piloted, ranked)
@@ -247,38 +257,78 @@ class _Audit:
         ids = drawn_order(task.query_ids, settings.seed, "needle")
         few = min(PILOT, settings.needles)
         placebos: list[Trial] = []
+        began = time.perf_counter()
         if task.evidence.whole:
             trials, placebos, _ = text_trials(task, ids, settings, most=few)
         else:
             trials, _ = make_trials(task, ids, most=few, orders=ORDERS[0], seed=settings.seed)
+        making = (time.perf_counter() - began) / max(1, len(trials))
         known, before = Asked(), _characters(system)
-        how = self._how(nature, Run("none", []), None)
-        for part in (trials, placebos):
-            ask(how, part, known, f"{system.name}: pilot")
-        if known.texts:
-            self._tell_time(known, len(trials), _characters(system) - before)
-        return _Piloted(ids, trials, nature, known)
+        how, rates = self._how(nature, Run("none", []), None), list[float]()
+        for start in range(SAMPLES):
+            texts, seconds = known.texts, known.seconds
+            ask(how, [*trials[start::SAMPLES], *placebos[start::SAMPLES]], known, f"{system.name}: pilot")
+            if known.texts > texts:
+                rates.append((known.seconds - seconds) / (known.texts - texts))
+        piloted = _Piloted(ids, trials, nature, known)
+        if rates:  # of the machine as it is: the first sample also warms up
+            self.plan = self._planned(piloted, how)
+            self.own = making * (OWN * len(task.query_ids) + PAGE)
+            self._tell_time(known, float(np.median(rates)), _characters(system) - before)
+            self.began = time.perf_counter()
+        return piloted
 
-    def _tell_time(self, known: Asked, piloted: int, characters: int) -> None:
-        """Report the expected time of all and, for an endpoint, the characters to send, from those of the pilot."""
-        task, settings = self.task, self.settings
-        if isinstance(self.system.model, Served) and not characters:
-            self.tell(f"{self.system.name}: the pilot's answers are kept from before; each step reports what it sends")
-            return
-        each = known.seconds / known.texts
-        moved = known.texts * (min(settings.needles, len(task.query_ids)) / max(1, piloted) - 1)
+    def _planned(self, piloted: _Piloted, how: Manipulation) -> dict[str, float]:
+        """Return the texts still to be scored, by stage, as far as the pilot tells."""
+        task, settings, known = self.task, self.settings, piloted.known
+        encoder = isinstance(self.system.model, PassageEncoder)
         per_pass = (
             len(task.collection) if self.system.retriever is not None
             else len(task.candidates.passage_ids) if encodes_alone(self.system.model)
             else task.candidates.pairs
         )  # fmt: skip
-        texts = moved + per_pass * (1 + settings.draws)
-        seconds = texts * each
+        queries = min(settings.needles, len(task.query_ids))
+        per_query = known.texts / max(1, len(piloted.trials))
+        moved, located = queries * per_query - known.texts, not task.evidence.whole
+        if located:
+            reads, listwise = self._reads(piloted.nature, {}), piloted.nature.listwise
+            orders = orders_wanted(measure(how, piloted.trials, known, everything), queries, settings.margin)
+            of_order = 4 * known.texts / max(1, sum(len(one.texts) for one in piloted.trials))
+            moved += queries * of_order * (orders - ORDERS[0])
+            queries_by_id = {query.query_id: query.text for query in task.queries}
+            long = [not all(reads.fits(queries_by_id[one.query_id], one.texts)) for one in piloted.trials]
+            moved += queries * per_query * float(np.mean(long))  # shortened
+            if not listwise:
+                passages = task.collection.texts([one.passage_id for one in piloted.trials])
+                moved += min(CURVE, queries) * float(np.mean([len(sentence_starts(text)) for text in passages]))
+                moved += (
+                    min(TRIED, queries) * PROBES if settings.reads is None and token_reader(self.system.model) is None else 0
+                )
+            else:
+                moved += 4 * task.candidates.pairs / max(1, len(task.candidates)) * queries  # lists in other orders
+        thirds = 2 * min(settings.segments, len(task.collection)) if encoder else 0  # four texts, three of them short
+        return {"ranking": per_pass, "rotations": per_pass * settings.draws, "moved": moved, "thirds": thirds}
+
+    def _tell_time(self, known: Asked, each: float, characters: int) -> None:
+        """Report the expected time of all and, for an endpoint, the characters to send, from those of the pilot."""
+        if isinstance(self.system.model, Served) and not characters:
+            self.tell(f"{self.system.name}: the pilot's answers are kept from before; each step reports what it sends")
+            self.plan = {}
+            return
+        texts = sum(self.plan.values())
         sent = texts / known.texts * characters
         of_it = f", {sent:,.0f} characters and {sent / TOKEN_CHARACTERS:,.0f} tokens to send" if characters else ""
-        self.tell(
-            f"{self.system.name}: about {texts:,.0f} texts to score{of_it} at {1 / each:,.0f} a second: {duration_in_words(seconds)}"
-        )
+        said = duration_in_words(texts * each + self.own)
+        self.tell(f"{self.system.name}: about {texts:,.0f} texts to score{of_it} at {1 / each:,.0f} a second: {said} in all")
+
+    def _done(self, stage: str) -> None:
+        """Report the time left after a stage, at the speed since the pilot, if it is a minute or more."""
+        self.scored += self.plan.pop(stage, 0.0)
+        if not self.scored:
+            return
+        left = sum(self.plan.values()) * (time.perf_counter() - self.began) / self.scored + self.own
+        if left >= MINUTE:
+            self.tell(f"{self.system.name}: {duration_in_words(left)} left")
 
     def _how(self, nature: Nature, ranked: Run, rotated: Run | None) -> Manipulation:
         settings = self.settings

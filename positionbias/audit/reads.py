@@ -24,7 +24,8 @@ from positionbias.text.sentences import Parts, parts_of
 
 __all__ = ["Limit", "Reads", "everything", "longest_texts", "reads_of", "unread_part"]
 
-TRIED = 200
+TRIED = 200  # queries
+PROBES = 14  # texts of a query: evidence and filler at seven places
 LEAST_EACH = 5
 MOST_WRONG = 0.05
 SAME = 1e-5  # of the scores' deviation: smaller changes are rounding
@@ -155,10 +156,13 @@ def cliff(system: System, task: Task, longest: Mapping[str, int], seed: int) -> 
         by_id = dict(zip(scored[name].passage_ids, scored[name].scores.astype(np.float64).tolist(), strict=True))
         rows.append([by_id[text_id] for text_id in ids])
     table = np.array(rows)
-    changes = np.abs(table[:, 0::2] - table[:, 1::2]) > SAME * float(table.std())  # (queries, places)
+    full = ~np.isnan(table).any(axis=1)  # missing scores change nothing and say nothing
+    changes = np.abs(table[:, 0::2] - table[:, 1::2]) > SAME * float(
+        table[full].std() if full.any() else 0
+    )  # (queries, places)
     limits = []
     for from_end, first, places, starts in ((False, 0, [1, 2, 3, 4], befores), (True, 2, [0, 1, 5, 6], behinds)):
-        matters = changes[:, first]
+        matters = changes[:, first] & full
         start = np.array(starts)[matters][:, places]
         end = start + np.array(sizes)[matters, None]
         found = _limit(start.ravel(), end.ravel(), ~changes[matters][:, places].ravel())

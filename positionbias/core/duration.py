@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["duration_in_words", "shown_time"]
+__all__ = ["MINUTE", "duration_in_words", "shown_time"]
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 

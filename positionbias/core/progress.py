@@ -15,7 +15,20 @@ from positionbias.core.duration import duration_in_words
 from positionbias.core.screen import message
 from positionbias.core.terminal import guarded_streams, neutral, to_person, unguarded
 
-__all__ = ["SILENT", "Progress", "give_hints", "hint", "in_worker", "is_quiet", "remark", "say", "set_quiet", "step", "track"]
+__all__ = [
+    "SILENT",
+    "Progress",
+    "give_hints",
+    "gives_hints",
+    "hint",
+    "in_worker",
+    "is_quiet",
+    "remark",
+    "say",
+    "set_quiet",
+    "step",
+    "track",
+]
 
 T = TypeVar("T")
 _quiet = False
@@ -158,6 +171,11 @@ def give_hints(wanted: bool) -> None:
     """Let ``hint`` print, as the command line does."""
     global _hints
     _hints = wanted
+
+
+def gives_hints() -> bool:
+    """Return True if ``hint`` prints, as on the command line."""
+    return _hints
 
 
 def hint(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -19,13 +20,13 @@ from positionbias.audit.settings import (
     ModelLike,
     VectorsLike,
 )
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import PositionBiasError, SettingError
 from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import LeftOut, Overwrite, SavedTo, operation
-from positionbias.core.places import Place, input_place, model_place, pasted
-from positionbias.core.progress import hint, say
+from positionbias.core.places import Place, home_place, input_place, model_place, pasted
+from positionbias.core.progress import gives_hints, hint, say
 from positionbias.core.settings import Setting
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.choose import Engine
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Audit", "Checked", "audit_model", "audit_systems", "check", "evidence_chooser", "evidence_rule", "open_model"]
 
+MOST_NAMED = 100  # characters of the name of an audit that is kept
 _RE_RANKS = "Models re-rank all candidates to the depth, whatever depth they were tuned to."
 _RETRIEVES = "Models rank every passage of the collection by exact search, and each rotation is one of all its passages."
 
@@ -170,7 +172,7 @@ def audit_systems(
 
     A split without answers has no places; how much the order of a passage's text matters is measured instead. A run is measured as it is; a model
     re-ranks the candidates, or with ``retrieve`` ranks the whole collection, once as it is and once for every rotation of its passages. Several are compared.
-    Each of the --workers loads the models that it scores or encodes with.
+    Each of the --workers loads the models that it scores or encodes with. On the command line, results and page are kept under $POSBIAS_HOME without --out.
 
         posbias audit squad --model minilm --out squad-minilm
         posbias audit squad --model minilm --retrieve --vectors squad-vectors --out squad-minilm-retriever
@@ -190,17 +192,48 @@ def audit_systems(
         To find out: posbias debias COLLECTION, run your system on it, then posbias audit COLLECTION RUN --rotated COLLECTION2 RUN2.
         ...
     """
+    refuse_outputs(out, overwrite=overwrite)
+    found = _measured(collection, runs, audited, settings, computing, engine)
+    if out is None and gives_hints():
+        _keep(found)
+    else:
+        save_if_asked(found, out, overwrite=overwrite)
+    return found
+
+
+def _keep(found: Audit) -> None:
+    """Keep an audit's results and page under $POSBIAS_HOME, in the place of those of an earlier audit of the same name."""
+    place = home_place(re.sub(r"[^\w.]+", "-", found.name)[:MOST_NAMED].strip("-").lower())
+    try:
+        found.save(place, overwrite=True)
+        page = found.report(place.with_name(f"{place.name}.html"), overwrite=True)
+    except PositionBiasError as error:
+        hint(f"not kept: {error}; give --out DIR")
+    else:
+        hint(
+            f"results in {pasted(place)}, the page is {pasted(page)}; another audit of this name replaces both (--out DIR keeps them elsewhere)"
+        )
+
+
+def _measured(
+    collection: CollectionLike,
+    runs: Sequence[RunLike],
+    audited: Audited,
+    settings: AuditSettings,
+    computing: Computing,
+    engine: Engine,
+) -> Audit:
+    """Return the results of an audit."""
     from positionbias.audit.audit import audit
     from positionbias.audit.sensitivity import LEFT_OUT
 
-    refuse_outputs(out, overwrite=overwrite)
     gpus = engine.engine == "ray" and bool(audited.models) and computing.pick_device().type == "cuda"
     with engine.open(gpus=gpus) as map_shards:
         task, systems, chooser = _opened(collection, runs, audited, settings, computing, map_shards)
         results = audit(task, systems, settings, tell=say)
     whole = task.evidence.whole
     loaded = [(system, system.checkpoint) for system in systems if system.checkpoint is not None]
-    found = Audit(
+    return Audit(
         results,
         command="audit",
         settings={
@@ -223,8 +256,6 @@ def audit_systems(
         host=engine.host,
         remarks=(f"\n{LEFT_OUT}",) if whole else (),
     )
-    save_if_asked(found, out, overwrite=overwrite)
-    return found
 
 
 def audit_model(
@@ -359,7 +390,7 @@ def check(
         segments=0,
         blind=False,
     )
-    found = audit_systems(collection, runs, audited=audited, settings=needed, computing=computing, engine=engine)
+    found = _measured(collection, runs, audited, needed, computing, engine)
     checks = checks_of(found.results, limits)
     written = {"junit": junit, "summary": summary}
     for name, place in files.places.items():

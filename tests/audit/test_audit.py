@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -285,6 +286,23 @@ def test_the_truncated_share_is_that_of_answers_beyond_what_the_model_reads(coll
     gap = one(audit(task, [System.of(checkpoint)], settings), "rotation gap", "tk").payload
     assert isinstance(gap, GapFigures)
     assert gap.truncated == 0  # planted passages are shorter than the 200 words that TK reads
+
+
+def test_the_texts_that_are_told_before_are_about_those_that_are_scored(task: Task) -> None:
+    """Ranking, rotation, moved sentences, the search for a limit and the curve, by what the pilot tells."""
+    counts: list[int] = []
+    said: dict[str, int] = {}
+
+    def counted(query: str, passages: Sequence[str]) -> list[float]:
+        counts.append(len(passages))
+        return blind(query, passages)
+
+    def tell(line: str) -> None:
+        if found := re.search(r"about ([\d,]+) texts to score", line):
+            said["told"], said["before"] = int(found[1].replace(",", "")), sum(counts)
+
+    audit(task, [System("counted", model=UserFunction(counted))], replace(SETTINGS, draws=1), tell=tell)
+    assert said["told"] == pytest.approx(sum(counts) - said["before"], rel=0.25)
 
 
 def test_a_query_whose_scores_float32_cannot_tell_apart_is_a_tie_and_counted(task: Task) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
+from positionbias.core.files import home
 from positionbias.core.manifest import read_manifest
 from positionbias.ops.artefacts import load
 from positionbias.planted.generator import PlantedSettings
@@ -90,6 +92,28 @@ def test_runs_need_no_model(posbias: Command, collection: Collection, run_path: 
     assert "cannot tell from one run" in printed.splitlines()[0]
     assert "Slopes beside position-blind scorers: nDCG@10" in printed
     assert "ranking by BM25" not in said
+
+
+def test_results_and_page_are_kept_without_out_and_a_second_run_replaces_them(
+    posbias: Command, collection: Collection, run_path: Path
+) -> None:
+    place = home() / "audit-of-bm25-on-planted"
+    counts = []
+    for queries in (30, 20):
+        code, _, said = posbias("audit", collection.path, run_path, *QUICK, "--queries", queries)
+        assert code == 0
+        assert f"results in {place.name}, the page is {place.name}.html" in said.replace(f"{home()}/", "")
+        found = load_results(place)
+        counts += [next(result.count for result in found if result.measure == "evidence")]
+        assert "cannot tell from one run" in place.with_name(f"{place.name}.html").read_text()
+    assert counts == [30, 20]
+    # what is not ours stays, and the audit ends well
+    shutil.rmtree(place)
+    place.mkdir()
+    (place / "mine.txt").write_text("mine")
+    code, printed, said = posbias("audit", collection.path, run_path, *QUICK, "--queries", 20)
+    assert (code, "not kept: " in said) == (0, True)
+    assert "cannot tell from one run" in printed
 
 
 def test_the_candidates_given_as_a_run_too_are_measured_once(

@@ -301,7 +301,9 @@ def _positions(histograms: Sequence[tuple[Result, PositionHistogram]], variants:
     coarse = {result.facts.variant: found.figures.coarse for result, found in histograms}
     means = {result.facts.variant: result.value or 0.0 for result, _ in histograms}
     listed = "; ".join(
-        f"{v}, {percent(shares[v])} start in the first fifth (mean position {means[v]:.3f})" if v in shares else f"{v}, {coarse[v]}"
+        f"{v}, {percent(shares[v])} start in the first fifth (mean position {means[v]:.3f})"
+        if v in shares
+        else f"{v}, {coarse[v]}"
         for v in variants
     )
     number = " to ".join(f"{n:,}" for n in sorted({result.count for result, _ in histograms}))
