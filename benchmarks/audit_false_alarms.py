@@ -557,7 +557,7 @@ def front_loving(query: str, text: str) -> float:
 
 def depths(path: Path, folder: Path) -> list[dict[str, Any]]:
     """The audits of some scorers on 150 questions at three depths of two first stages, each a row."""
-    asked = [one for article in squad(path) for one in article][:DEPTH_QUERIES]
+    asked = list({one.passage_id: one for article in squad(path) for one in article}.values())[:DEPTH_QUERIES]
     task = _task(folder, asked, 1)
     scorers = {**PLAIN, "front": front_loving}
     texts = dict(_passage_ids(asked))
@@ -599,8 +599,8 @@ def depth_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         "",
         "    python benchmarks/audit_false_alarms.py depths STATE --data FILE",
         "",
-        f"{hardware()}; {date.today().isoformat()}. The first {DEPTH_QUERIES} questions of SQuAD's dev set that have a sentence to move, over the paragraphs of their articles. First stages: *overlap* and *best sentence* of the false alarms' scorers. "
-        "End − front in shares of the evidence's worth; nDCG@10 among those candidates. Before: how large the deviation of the candidates' scores is, in which effects were given before.",
+        f"{hardware()}; {date.today().isoformat()}. A question of each of the first {DEPTH_QUERIES} paragraphs of SQuAD's dev set with a sentence to move, over the paragraphs of their articles. First stages: *overlap* and *best sentence* of the false alarms' scorers. "
+        "End − front in shares of the evidence's worth; nDCG@10 among those candidates. Effects were in the deviation of the candidates' scores before.",
         "",
         "| scorer | first stage | depth | answer | end − front | nDCG@10 | deviation of the candidates |",
         "|---|---|---:|---|---|---|---:|",

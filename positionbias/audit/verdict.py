@@ -30,7 +30,7 @@ from positionbias.audit.manipulate import Measured
 from positionbias.audit.reads import Reads, unread_part
 from positionbias.audit.trials import COLUMNS, MOVES
 from positionbias.core.formatting import NBSP, count, decimal, percent
-from positionbias.evaluation.bootstrap import span_of
+from positionbias.evaluation.bootstrap import FEWEST, span_of
 from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
 from positionbias.results.audit import RANKS, READ_WHOLE, WORTH
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
@@ -246,7 +246,7 @@ def passage_verdict(
     ]
     if not in_unit:
         why = "; ".join(f"{count(number)} queries: {said}" for said, number in skipped.items()) or (
-            "its queries are of one passage only" if queries else "no query has a passage with a sentence to move"
+            f"its queries are of fewer than {FEWEST} passages" if queries else "no query has a passage with a sentence to move"
         )
         of = f", moving {moved_words(rule)}" if rule else ""
         sentence = f"{name}: cannot tell whether it prefers a place in the passage{of}: {why}."
@@ -370,7 +370,7 @@ def sized(effect: Effect, *, sign: bool = True) -> str:
         places, scale, unit = (1 if largest >= 1 else 2) if effect.unit == RANKS else 3, 1.0, ""
     value, *bounds = (decimal(scale * number, places, sign=sign) for number in numbers)
     if len(bounds) < 2:
-        return f"{value}{unit} (no interval: queries of one passage only)"
+        return f"{value}{unit} (no interval: queries of fewer than {FEWEST} passages)"
     return f"{value}{unit} [{bounds[0]}, {bounds[1]}]"
 
 

@@ -179,9 +179,10 @@ def _unit(units: np.ndarray | None, clusters: Clusters) -> tuple[float, np.ndarr
         return one
     column = np.asarray(units, np.float64)[:, None]
     mean, without = means_left_out(column, clusters)
-    if not mean[0] > 0 or not (without[:, 0] > 0).all():
+    if not mean[0] > 0:
         return one
-    return float(mean[0]), without[:, 0]
+    # of few clusters one may hold all of the unit; then it is taken as known
+    return float(mean[0]), without[:, 0] if (without[:, 0] > 0).all() else np.full(clusters.count, mean[0])
 
 
 def _largest(deviations: np.ndarray, freedom: int) -> np.ndarray:

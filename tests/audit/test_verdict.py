@@ -355,7 +355,7 @@ def test_queries_of_one_passage_alone_and_none_at_all() -> None:
     found = measured(-0.5)
     alone = verdict(Measured(found.query_ids, ["p"] * 200, found.by_unit, found.units, found.whole, 2, 0.0))
     assert alone.preference == Preference.UNKNOWN
-    assert "no interval: queries of one passage only" in alone.sentences[0]
+    assert "no interval: queries of fewer than 5 passages" in alone.sentences[0]
     nothing = verdict(measured(0, queries=0), skipped={"passage of fewer than three sentences": 5})
     assert nothing.preference == Preference.UNKNOWN
     assert nothing.sentences[0].endswith("prefers a place in the passage: 5 queries: passage of fewer than three sentences.")
@@ -557,3 +557,12 @@ def test_pointwise_scorers_and_lists_that_were_not_measured() -> None:
     unsteady = listed(3.0, 1.0, nature=Nature(True, repeatable=False, noise=0.07))
     assert "other scores when it is asked again (7\u00a0% of a list's deviation)" in unsteady.sentences[0]
     assert list_verdict("x", LISTWISE, None).preference == Preference.UNKNOWN
+
+
+def test_of_few_passages_one_may_hold_all_of_the_worth() -> None:
+    # without passage a the rest is worth −1 on average; there is no interval, but still a share: −0.4 of a mean worth of 2
+    found = measured(0.0, noise=0.0, queries=3)
+    found.by_unit["score"][:, 0], found.by_unit["score"][:, 3] = -0.8, [8.0, -1.0, -1.0]
+    made = verdict(replace(found, clusters=["a", "b", "c"]))
+    assert made.preference == Preference.UNKNOWN
+    assert (made.effects[0].unit, made.effects[0].value, made.effects[0].low) == ("worth", pytest.approx(-0.4), None)
