@@ -22,6 +22,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -29,12 +30,12 @@ from uuid import uuid4
 from positionbias.core.durable import exchange, locked, make_folders, rename_new, sync, sync_tree
 from positionbias.core.errors import OutputExistsError, PositionBiasError
 from positionbias.core.files import refuse_links, remove, storage_errors
-from positionbias.core.same_command import stamp
-from positionbias.core.seal import MANIFEST, unnamed_files
+from positionbias.core.seal import MANIFEST, signed, unnamed_files
 from positionbias.core.stores import stored_at
 from positionbias.core.system import at, let_go, open_place
 
 __all__ = [
+    "JOB",
     "atomic_file",
     "atomic_folder",
     "discard",
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 _OURS = {"kind", "command", "format_version"}
+JOB: ContextVar[tuple[Path, str] | None] = ContextVar("job", default=None)  # an output, and the digest of its command
 
 
 def refuse_existing(final: Path | str, *, overwrite: bool, folder: bool | None = None, owned: bool = False) -> None:
@@ -241,7 +243,7 @@ def atomic_folder(final: Path | str, *, overwrite: bool = False, owned: bool = F
 
 def put_folder(made: Path, final: Path, *, overwrite: bool, owned: bool = False) -> None:
     """Give a complete folder its final name; the one it replaces moves to ``made`` or is removed."""
-    stamp(made, final)
+    _stamp(made, final)
     sync_tree(made)
     refuse_existing(final, overwrite=overwrite, folder=True, owned=owned)
     _send(made, made / MANIFEST, final, overwrite=overwrite)
@@ -299,7 +301,7 @@ def put_file(folder: Path, final: Path, *, overwrite: bool) -> None:
     """Move ``final.name``, and its manifest if any, from ``folder`` into place in one step; the rest of ``folder`` is dropped."""
     manifest = folder / f"{final.name}.{MANIFEST}"
     with_manifest = manifest.exists()
-    stamp(folder / final.name, final)
+    _stamp(folder / final.name, final)
     for path in (folder / final.name, *([manifest] if with_manifest else [])):
         sync(path)
     refuse_existing(final, overwrite=overwrite, folder=False)
@@ -375,3 +377,15 @@ def write_json(path: Path | str, value: Any, *, overwrite: bool = True) -> None:
         partial.write_text(
             json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8", newline="\n"
         )
+
+
+def _stamp(made: Path, final: Path) -> None:
+    """Name the job in the manifest of what is about to be published at ``final``."""
+    current = JOB.get()
+    manifest = made / MANIFEST if made.is_dir() else made.with_name(f"{made.name}.{MANIFEST}")
+    if current is None or current[0] != final.absolute() or not manifest.is_file():
+        return
+    record = json.loads(manifest.read_bytes())
+    record["provenance"] = {**record["provenance"], JOB.name: current[1]}
+    text = json.dumps(signed(record), indent=2, ensure_ascii=False) + "\n"
+    manifest.write_text(text, encoding="utf-8", newline="\n")

@@ -11,7 +11,6 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,10 @@ from typing import Any
 from positionbias import __version__
 from positionbias.core.errors import OutputExistsError, PositionBiasError
 from positionbias.core.files import remove
-from positionbias.core.seal import CACHE, MANIFEST, signed
+from positionbias.core.publish import JOB
+from positionbias.core.seal import CACHE
 
-__all__ = ["DoneBefore", "job_of", "published_by", "stamp"]
-
-_JOB: ContextVar[tuple[Path, str] | None] = ContextVar("_JOB", default=None)
-_KEY = "job"
+__all__ = ["DoneBefore", "job_of", "published_by"]
 
 
 class DoneBefore(OutputExistsError):
@@ -94,7 +91,7 @@ def published_by(job: str | None, final: Path) -> Iterator[None]:
     Raises:
         DoneBefore: instead of a refusal, where the same job has published what stands there, and it is undamaged.
     """
-    given = _JOB.set(None if job is None else (final.absolute(), job))
+    given = JOB.set(None if job is None else (final.absolute(), job))
     try:
         yield
     except OutputExistsError as error:
@@ -102,7 +99,7 @@ def published_by(job: str | None, final: Path) -> Iterator[None]:
             raise DoneBefore(f"{final}: done before, by the same command from the same inputs") from error
         raise
     finally:
-        _JOB.reset(given)
+        JOB.reset(given)
 
 
 def _holds(final: Path, job: str) -> bool:
@@ -112,7 +109,7 @@ def _holds(final: Path, job: str) -> bool:
     from positionbias.core.verify import verify
 
     try:
-        if read_manifest(final).provenance.get(_KEY) != job or verify(manifest_path(final)).fault:
+        if read_manifest(final).provenance.get(JOB.name) != job or verify(manifest_path(final)).fault:
             return False
     except PositionBiasError:
         return False
@@ -120,15 +117,3 @@ def _holds(final: Path, job: str) -> bool:
     with suppress(PositionBiasError, OSError), only_one(work.with_name(f"{work.name}.lock"), final):
         remove(work)  # of a run that was killed when all was done
     return True
-
-
-def stamp(made: Path, final: Path) -> None:
-    """Name the job in the manifest of what is about to be published at ``final``."""
-    current = _JOB.get()
-    manifest = made / MANIFEST if made.is_dir() else made.with_name(f"{made.name}.{MANIFEST}")
-    if current is None or current[0] != final.absolute() or not manifest.is_file():
-        return
-    record = json.loads(manifest.read_bytes())
-    record["provenance"] = {**record["provenance"], _KEY: current[1]}
-    text = json.dumps(signed(record), indent=2, ensure_ascii=False) + "\n"
-    manifest.write_text(text, encoding="utf-8", newline="\n")
