@@ -1,0 +1,3 @@
+import pandas
+
+print(pandas.read_csv("q.tsv", sep="\t").to_dict("records"))
