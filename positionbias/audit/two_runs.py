@@ -23,7 +23,7 @@ from positionbias.audit.rotations import compared, rotation_results
 from positionbias.audit.sensitivity import NEXT
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.audit.verdict import answer, moved_words, what_helps
+from positionbias.audit.verdict import MEASURE_MARGIN, answer, moved_words, what_helps
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.formatting import count, decimal, interval, percent
@@ -38,7 +38,6 @@ from positionbias.results.result import Result
 from positionbias.text.words import sentence_starts
 
 __all__ = [
-    "MARGIN",
     "Moves",
     "RotatedRun",
     "found_cut",
@@ -47,8 +46,6 @@ __all__ = [
     "two_run_verdict",
 ]
 
-MARGIN = 0.02
-"""The smallest effect of interest, in the first measure [decision]."""
 CUT, UNCHANGED, NO_ROOM = "sentences cut through", "passages left as they were", "passages of one sentence"
 ALIKE = "Both runs are the same, scores included: make sure that the second was made over the rotated collection."
 FIRST, UNLIKE = 10, 0.2
@@ -75,7 +72,7 @@ def two_run_verdict(
     rotated: Sequence[RotatedRun],
     settings: AuditSettings,
     *,
-    margin: float = MARGIN,
+    margin: float = MEASURE_MARGIN,
 ) -> list[Result]:
     """Return the verdict on position in the passage, and its counts.
 

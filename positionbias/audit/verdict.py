@@ -36,6 +36,7 @@ from positionbias.results.audit import RANKS, READ_WHOLE, WORTH
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 
 __all__ = [
+    "MEASURE_MARGIN",
     "ORDER_MARGIN",
     "answer",
     "as_share",
@@ -51,6 +52,7 @@ __all__ = [
     "what_helps",
 ]
 
+MEASURE_MARGIN = 0.02  # the smallest effect of interest in the first measure [decision]
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
 LEAST_READ = 0.1  # share of the trials: below it there is no verdict on preference within the limit
 MOST_QUERIES = 1_000_000  # the largest number given as advice
@@ -279,6 +281,8 @@ def _over_whole(name: str, verdict: Verdict, over_all: Sequence[Effect], measure
     within_it, margin = verdict.preference, verdict.margin or 0.0
     units = {effect.unit: effect for effect in over_all if effect.contrast == Contrast.ENDS}
     whole = units.get(WORTH)
+    if whole is None:  # no text is read whole, so the worth is unknown
+        whole, margin = units.get(measure), MEASURE_MARGIN
     read = next((e for e in verdict.effects if (e.contrast, e.unit, e.subset) == (Contrast.ENDS, WORTH, READ_WHOLE)), None)
     part, longer = unread_part(reads), f"{percent(verdict.unread or 0.0, 0)} of the queries have longer texts"
     lost = _lost(whole, read, within_it, margin, -1 if reads.from_end else 1)

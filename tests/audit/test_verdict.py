@@ -406,6 +406,15 @@ def test_a_limit_at_the_front_is_a_loss_of_what_stands_before_it() -> None:
     assert (other.preference, other.within) == (Preference.UNKNOWN, Preference.NONE)
 
 
+def test_a_limit_below_every_text_is_a_loss_in_the_measure() -> None:
+    # no text is read whole, so no worth is known: 0.1 nDCG@10 is beyond 0.02
+    found = measured(0.0, noise=0.1, whole=np.zeros((200, 3), bool))
+    found.by_unit[NDCG][:] -= 0.1
+    made = verdict(found, reads=Reads(everything, 20.0, "its scores"))
+    assert (made.preference, made.within) == (Preference.UNREAD, Preference.UNKNOWN)
+    assert made.sentences[0].startswith("minilm loses what stands behind word 20: −0.1")
+
+
 def test_a_preference_is_not_taken_for_a_loss_and_a_loss_within_the_margin_is_none() -> None:
     whole = np.ones((400, 3), bool)
     whole[:8] = False

@@ -349,7 +349,9 @@ def test_what_float16_cannot_hold_is_said_with_its_passage(
         np.testing.assert_array_equal(kept[0], np.float16(numbers))
     else:
         first = collection.passage_ids()[0]
-        message = f"passage '{first}': float16 does not hold its vector, whose largest number is {max(numbers):g}; give --precision-"
+        message = (
+            f"passage '{first}': float16 does not hold its vector, whose largest number is {max(numbers):g}; give --precision-"
+        )
         with pytest.raises(InputError, match=re.escape(message)):
             encode_collection(coded, collection, tmp_path / "v")
     full = stored(encode_collection(coded, collection, tmp_path / "full", on_disk="float32"))
