@@ -210,8 +210,8 @@ def sentence_starts(text: str) -> list[int]:
     stopped = [match.span() for match in _STOPPED.finditer(text)] if text == text.lower() else []
     if not (ends := marked + stopped):
         return starts
-    inside = {at for start, end in ends for at in range(start + 1, end)}  # BlingFire parts a mark from the bracket behind it
-    return sorted({at for at in starts if at not in inside} | {end for _, end in ends if end < len(text)})
+    in_mark = {at for start, end in ends for at in range(start + 1, end)}  # BlingFire parts a mark from the bracket behind it
+    return sorted({at for at in starts if at not in in_mark} | {end for _, end in ends if end < len(text)})
 
 
 def sentence_places(data: bytes, size: int = _PIECE) -> Iterator[int]:
