@@ -3,7 +3,7 @@
 ``python figures/draw.py figure-1`` draws the six histograms of the position-bias paper's Figure 1 from the kept numbers of one
 ``posbias histogram`` over original, word-rotated and sentence-rotated collections, the latter two in several draws. A NAME with ``audit`` in it is an audit's
 (its --out), one with ``leakage`` a leakage study's, one with ``contamination`` a contamination study's, one with ``tripclick`` a TripClick study's, one with ``remedies`` one of remedies, one with ``pool`` a study's of pools, or a verdict's
-on one run. ``python figures/draw.py leakage-memory TABLE`` draws
+on one run. ``encoders`` draws what two published encoders lose by an answer's place, from ``benchmarks/results/real_encoders.csv``. ``python figures/draw.py leakage-memory TABLE`` draws
 what models remember of leaked passages, from that of ``benchmarks/leakage_planted.py``; ``pool-simulated TABLE`` what is measured of a known pool
 bias, from that of ``benchmarks/pool_groups.py``. ``story`` is the README's first picture, from the kept numbers of ``benchmarks/doses.py``.
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import kept_numbers
 import numpy as np
+import pandas
 from scipy.stats import t
 
 from positionbias.audit.page import audit_figures
@@ -129,6 +130,36 @@ def story(name: str) -> None:
     save_figure(figure, HERE / "story.svg", overwrite=True)
 
 
+def encoders(table: Path) -> None:
+    """What an encoder's score for the same evidence changes by its place in the text, in % of the evidence's worth, a panel for each encoder."""
+    rows = pandas.read_csv(table, keep_default_na=False)
+    rows = rows[rows["statistic"] == "relative"].astype({name: float for name in ("at", "value", "low", "high")})
+    models = list(dict.fromkeys(rows["model"][rows["role"] == "encoder"]))
+    with styled():
+        figure = new_figure(README_WIDTH, 3.4)
+        panels = figure.subplots(1, len(models), sharey=True)
+        for axes, model in zip(panels, models, strict=True):
+            of_model = rows[rows["model"] == model]
+            tests = list(dict.fromkeys(of_model["test"]))
+            floor = rows[(rows["model"] == f"{model}, mismatched questions") & (rows["test"] == tests[-1])]
+            lines = [
+                (floor, MUTED.light, DASHES[1], ""),
+                *((of_model[of_model["test"] == test], colour_of(i), "-", MARKERS[i]) for i, test in enumerate(tests)),
+            ]
+            for line, colour, style, marker in lines:
+                at, value, low, high = ([0.0, *line[name]] for name in ("at", "value", "low", "high"))
+                axes.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+                axes.plot(at, value, color=colour, linestyle=style, marker=marker, markersize=4)
+            axes.set_title(f"{model}: {' and '.join(test.removesuffix(' tokens') for test in tests)} tokens")
+            axes.set_xticks([0, 0.5, 1], ["start", "middle", "end"])
+        panels[0].set_ylabel("Change of the score,\n% of the evidence's worth")
+        under_all(figure, "Place of the answering sentence in the text", README_WIDTH)
+        handles = [line_handle(MUTED.light, DASHES[1]), *(line_handle(colour_of(i), "-", marker=MARKERS[i]) for i in (0, 1))]
+        texts = ["another passage's question (floor)", "texts of 128 tokens", "texts as long as the model reads"]
+        legend_above(figure, handles, texts, README_WIDTH)
+    save_figure(figure, HERE / "encoders.svg", overwrite=True)
+
+
 def _by_training(results: list[Result], training: str) -> list[list[float]]:
     """nDCG@10 on the original and on the rotated test, of each training."""
     found: dict[tuple[int | None, int | None], dict[str, list[float]]] = {}
@@ -218,6 +249,8 @@ if __name__ == "__main__":
         figure_1()
     elif name == "story":
         story("planted-1")
+    elif name == "encoders":
+        encoders(HERE.parent / "benchmarks" / "results" / "real_encoders.csv")
     elif name == "leakage-memory":
         leakage_memory(place)
     elif "leakage" in name:
