@@ -27,7 +27,7 @@ _ITEM = rf"(?:{_BRACKETS}|\(\s*{_NUMBER}\s*\)|{_NUMBER}\b)"
 _END = r"[ \t]*[.;,]?[ \t]*[\])}]*[ \t]*(?=\n|$)"
 _BEGIN = r"(?:^|\n)(?:[^\n]*?(?:[:=]|\b(?:is|are|follows)\b))?[ \t]*"
 _CHAIN = re.compile(
-    rf"(?<![\w.\]])(?:[^\W\d_]*{_ITEM}\s*>\s*)+[^\W\d_]*{_ITEM}"
+    rf"(?<![\w.\]])(?:[^\W\d_]*{_ITEM}\s*[>=]\s*)+[^\W\d_]*{_ITEM}"
 )  # anywhere: nobody writes [3] > [1] in passing
 _ARRAY = re.compile(rf"\[\s*{_ITEM}(?:\s*,\s*{_ITEM})+\s*,?\s*\]{_END}")
 _LINE = re.compile(
@@ -38,7 +38,11 @@ _ROW = re.compile(
     rf"(?:[-•–][ \t]*)?(?:{_BRACKETS}|{_NUMBER})[ \t]*[.,;>)]?|{_PLACE}({_BRACKETS}|(?<=\s){_NUMBER})[ \t]*[.,;>]?", re.I
 )
 _RANKED = re.compile(rf"{_PLACE}({_BRACKETS}).*", re.I)
-_TALK = re.compile(r"reason|think|thought|expla|analy|comment|rationale|note", re.I)  # fields of an object that hold no list
+_MARKS = r"(?:scores?|confidences?|ratings?|grades?)"
+_TALK = re.compile(
+    rf"reason|think|thought|expla|analy|comment|rationale|note|{_MARKS}$", re.I
+)  # fields of an object that hold no list
+_MARKED = re.compile(rf"(?:^|\n)\W*(?:\w+ )?{_MARKS}\s*[:=][^\n]*|\b\w*{_MARKS}\s*[:=]\s*\[[^\]\n]*\]", re.I)
 _FIELDS = ("id", "passage", "passage_id", "document", "doc", "number", "identifier")
 
 
@@ -61,7 +65,8 @@ def order_in(answer: str, count: int) -> list[int]:
     """Return the passages of the last list in an answer, best first, from 0; none if there is no list, or two that may be it.
 
     A list is JSON, ``[3] > [1]``, ``3 > 1``, numbers on a line of their own, or a passage a line; numbers in brackets win over those of
-    lines. Numbers beyond ``count`` are dropped, of a repeated one the first counts. A passage that a sentence mentions is no rank.
+    lines. Objects with ranks or scores are sorted by them. Numbers beyond ``count`` are dropped, of a repeated one the first counts; a
+    list with 0 numbers passages in another way. A passage that a sentence mentions is no rank.
     """
     text = without_reasoning(answer)
     fenced = _FENCE.match(text)
@@ -69,6 +74,8 @@ def order_in(answer: str, count: int) -> list[int]:
         numbers = _of_json(json.loads(fenced[1] if fenced else text), count)
     except (ValueError, RecursionError):
         numbers = _of_text(text)
+    if 0 in numbers:
+        return []
     return [number - 1 for number in dict.fromkeys(numbers) if 1 <= number <= count]
 
 
@@ -83,9 +90,20 @@ def _of_json(found: Any, count: int) -> list[int]:
         return []
     numbers = [_number(row) for row in found]
     if None not in numbers:
-        return [number for number in numbers if number is not None]
+        return _sorted(found, [number for number in numbers if number is not None])
+    if sum(isinstance(row, list) for row in found) > 1:
+        return []  # pairs with scores, or groups of equal passages
     lists = [_of_json(row, count) for row in found if isinstance(row, list | dict)]
     return next((numbers for numbers in reversed(lists) if len(numbers) > 1), [])
+
+
+def _sorted(rows: list[Any], numbers: list[int]) -> list[int]:
+    """Return the numbers of objects by their ranks or falling scores, if all have them."""
+    for name, sign in (("rank", 1), ("score", -1), ("relevance", -1), ("relevance_score", -1)):
+        marks = [row.get(name) if isinstance(row, dict) else None for row in rows]
+        if all(type(mark) in (int, float) for mark in marks):
+            return [numbers[place] for place in sorted(range(len(rows)), key=lambda place: sign * marks[place])]
+    return numbers
 
 
 def _number(row: Any) -> int | None:
@@ -100,11 +118,14 @@ def _number(row: Any) -> int | None:
 def _of_text(text: str) -> list[int]:
     text = html.unescape(re.sub(r"[*_`\"'“”]", "", text[-_READ:]))
     text = _ABOVE.sub(" > ", _MARKUP.sub("\n", text))
-    text = _NAMED.sub(lambda named: f"[{named[1]}]" if named[1] else "", text)
-    plain = [(found.end(), _numbers(found[0])) for pattern in (_CHAIN, _ARRAY) for found in pattern.finditer(text)]
-    plain += [(found.end(), _numbers(found[1])) for found in _LINE.finditer(text)]
-    plain += _rows(text, _ROW)
-    ends, numbers = max(plain, default=(0, []))
+    text = _NAMED.sub(lambda named: f"[{named[1]}]" if named[1] else "", _MARKED.sub("\n", text))
+    chains = [(match.end(), _numbers(match[0])) for match in _CHAIN.finditer(text)]
+    arrays = [(match.end(), _numbers(match[0])) for match in _ARRAY.finditer(text)]
+    lines = [(match.end(), _numbers(match[1])) for match in _LINE.finditer(text)]
+    ends, numbers = max(chains + arrays + lines + _rows(text, _ROW), default=(0, []))
+    behind, order = max(chains, default=(ends, numbers))
+    if behind < ends and sorted(numbers) == sorted(order) != [] and numbers != order and (ends, numbers) not in arrays:
+        return []  # another order of the same passages, or their scores
     ranked = [(end, row) for end, row in _rows(text, _RANKED) if end > ends]
     if not ranked:
         return numbers

@@ -70,6 +70,12 @@ ORDERS = [
     "\\boxed{[3] > [1] > [2]}",
     "\\boxed{3, 1, 2}",
     "Answer: `[3] > [1] > [2]`",
+    '[{"id": 1, "rank": 2}, {"id": 2, "rank": 3}, {"id": 3, "rank": 1}]',
+    '[{"passage": 1, "score": 7}, {"passage": 2, "score": 1}, {"passage": 3, "score": 9.5}]',
+    '{"order": [3, 1, 2], "scores": [3, 2, 1]}',
+    'Here it is: {"order": [3, 1, 2], "relevance_scores": [3, 2, 1]}',
+    "[3] > [1] > [2]\nScores: 3, 2, 1",
+    "[3] > [1] = [2]",
 ]
 # none of these gives an order of three passages that can be told from another
 UNREADABLE = [
@@ -83,6 +89,9 @@ UNREADABLE = [
     "In 2024, 3 lamps were lit.",
     "I considered 1, 2 and 3.",
     "1: 3, 2: 1, 3: 2",
+    "[2] > [0] > [1]",
+    "[3] > [1] > [2]\n\n3\n2\n1",
+    "[[3, 3], [1, 2], [2, 1]]",
 ]
 
 
