@@ -166,6 +166,7 @@ def _counted(task: Task) -> Result:
 
 PILOT = 50  # queries to measure the scorer's noise and speed
 SAMPLES = 5  # of the pilot, timed one by one
+UNTOLD = 20.0  # seconds: a pilot that takes longer tells a first estimate by its first sample
 OWN, PAGE = 2, 600  # what is computed beside the scores of each query, and for the page, as multiples of making a query's texts
 ORDERS = (2, 4, 6, 8)
 CURVE = 200  # queries of the response curve
@@ -265,18 +266,24 @@ class _Audit:
         making = (time.perf_counter() - began) / max(1, len(trials))
         known, before = Asked(), _characters(system)
         how, rates = self._how(nature, Run("none", []), None), list[float]()
+
+        def expect(scored: list[Trial]) -> None:
+            self.plan = self._planned(_Piloted(ids, scored, nature, known), how)
+            self.own = making * (OWN * len(task.query_ids) + PAGE)
+            # of the machine as it is: the first sample also warms up
+            self._tell_time(known, float(np.median(rates)), _characters(system) - before)
+
         for start in range(SAMPLES):
             texts, seconds = known.texts, known.seconds
             ask(how, [*trials[start::SAMPLES], *placebos[start::SAMPLES]], known, f"{system.name}: pilot")
             if known.texts > texts:
                 rates.append((known.seconds - seconds) / (known.texts - texts))
-        piloted = _Piloted(ids, trials, nature, known)
-        if rates:  # of the machine as it is: the first sample also warms up
-            self.plan = self._planned(piloted, how)
-            self.own = making * (OWN * len(task.query_ids) + PAGE)
-            self._tell_time(known, float(np.median(rates)), _characters(system) - before)
+            if start == 0 and rates and (SAMPLES - 1) * known.seconds > UNTOLD:
+                expect(trials[::SAMPLES])
+        if rates:
+            expect(trials)
             self.began = time.perf_counter()
-        return piloted
+        return _Piloted(ids, trials, nature, known)
 
     def _planned(self, piloted: _Piloted, how: Manipulation) -> dict[str, float]:
         """Return the texts still to be scored, by stage, as far as the pilot tells."""
@@ -306,7 +313,7 @@ class _Audit:
                 )
             else:
                 moved += 4 * task.candidates.pairs / max(1, len(task.candidates)) * queries  # lists in other orders
-        thirds = 2 * min(settings.segments, len(task.collection)) if encoder else 0  # four texts, three of them short
+        thirds = 2 * self._segmented if encoder else 0  # four texts, three of them short
         return {"ranking": per_pass, "rotations": per_pass * settings.draws, "moved": moved, "thirds": thirds}
 
     def _tell_time(self, known: Asked, each: float, characters: int) -> None:
@@ -507,13 +514,16 @@ class _Audit:
         if settings.chunks.chunk:
             self.found += longer.chunks(settings.chunks)
 
+    @property
+    def _segmented(self) -> int:
+        """Count the passages whose thirds are encoded."""
+        return min(self.settings.segments, len(self.task.collection), len(self.task.query_ids))
+
     def _segments(self, model: PassageEncoder) -> None:
         from positionbias.audit.segments import segment_similarity
 
         task, settings = self.task, self.settings
-        passages = sample_passages(
-            task.collection, min(settings.segments, len(task.collection), len(task.query_ids)), settings.seed
-        )
+        passages = sample_passages(task.collection, self._segmented, settings.seed)
         payload = segment_similarity(
             model, task.collection, passages, config=task.config, words=settings.matching.words, seed=settings.seed
         )

@@ -21,7 +21,7 @@ from positionbias.evaluation.buckets import Buckets
 from positionbias.evaluation.measures import per_query
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.models.user_code import UserFunction
+from positionbias.models.user_code import UserFunction, user_model
 from positionbias.planted.generator import PlantedSettings
 from positionbias.results.audit import GapFigures, ManipulationFigures
 from positionbias.results.buckets import QueryBuckets, SegmentBuckets
@@ -288,10 +288,11 @@ def test_the_truncated_share_is_that_of_answers_beyond_what_the_model_reads(coll
     assert gap.truncated == 0  # planted passages are shorter than the 200 words that TK reads
 
 
-def test_the_texts_that_are_told_before_are_about_those_that_are_scored(task: Task) -> None:
-    """Ranking, rotation, moved sentences, the search for a limit and the curve, by what the pilot tells."""
+def test_the_texts_that_are_told_before_are_about_those_that_are_scored(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranking, rotation, moved sentences, the search for a limit and the curve, by what the pilot tells; first by a fifth of it."""
     counts: list[int] = []
     said: dict[str, int] = {}
+    monkeypatch.setattr("positionbias.audit.audit.UNTOLD", 0.0)
 
     def counted(query: str, passages: Sequence[str]) -> list[float]:
         counts.append(len(passages))
@@ -299,10 +300,29 @@ def test_the_texts_that_are_told_before_are_about_those_that_are_scored(task: Ta
 
     def tell(line: str) -> None:
         if found := re.search(r"about ([\d,]+) texts to score", line):
-            said["told"], said["before"] = int(found[1].replace(",", "")), sum(counts)
+            said["first" if not said else "told"], said["before"] = int(found[1].replace(",", "")), sum(counts)
 
     audit(task, [System("counted", model=UserFunction(counted))], replace(SETTINGS, draws=1), tell=tell)
     assert said["told"] == pytest.approx(sum(counts) - said["before"], rel=0.25)
+    assert said["first"] == pytest.approx(said["told"], rel=0.5)
+
+
+def test_the_texts_that_are_told_of_an_encoder_have_the_thirds_of_as_many_passages_as_queries(task: Task) -> None:
+    """144 queries: 288 texts for their thirds, not 1,000 for those of 500 passages."""
+    told: dict[int, int] = {}
+
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        return np.array([[len(text), text.count("e"), 1.0] for text in texts])
+
+    for segments in (0, 500):
+
+        def tell(line: str, segments: int = segments) -> None:
+            if found := re.search(r"about ([\d,]+) texts to score", line):
+                told[segments] = int(found[1].replace(",", ""))
+
+        model = user_model(encode, "encode", "bi-encoder")
+        audit(task, [System("encode", model=model)], replace(SETTINGS, draws=0, segments=segments), tell=tell)
+    assert told[500] - told[0] == 2 * len(task.query_ids) == 288
 
 
 def test_a_query_whose_scores_float32_cannot_tell_apart_is_a_tie_and_counted(task: Task) -> None:
