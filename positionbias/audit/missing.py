@@ -81,8 +81,9 @@ def completed(run: Run, qrels: Sequence[Qrel], *, best: bool) -> Run:
         if missing.any():
             changed = True
             lost = [name for name, gone in zip(names, missing.tolist(), strict=True) if gone]
-            by_grade = sorted(lost, key=lambda name, query_id=query_id: -grades.get((query_id, name), 0), reverse=not best)
-            split = [name for name in by_grade if (grades.get((query_id, name), 0) > 0) == best]
+            grade_of = {name: grades.get((query_id, name), 0) for name in lost}
+            by_grade = sorted(lost, key=lambda name: -grade_of[name], reverse=not best)
+            split = [name for name in by_grade if (grade_of[name] > 0) == best]
             read = [name for name, gone in zip(names, missing.tolist(), strict=True) if not gone]
             names = [*split, *read, *(name for name in by_grade if name not in split)]
             scores = np.arange(len(names), dtype=np.float32)[::-1]

@@ -77,7 +77,8 @@ def compared(
         overlap.append(rank_biased_overlaps([before for before, _ in pairs], [after for _, after in pairs]))
         first_run = first_run or run
     return Rotated(
-        *({name: np.array(values) for name, values in found.items()} for found in (by_measure, best)),
+        {name: np.array(values) for name, values in by_measure.items()},
+        {name: np.array(values) for name, values in best.items()},
         np.array(changed),
         np.array(overlap),
         truncated,

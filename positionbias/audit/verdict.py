@@ -172,7 +172,10 @@ def effects_of(
     moves = _columns(measured, "score", read, shortened)[:, :-1]
     worths = _columns(measured, "score", True, shortened)[:, -1]
     (worth,) = simultaneous(worths[:, None], measured.clusters)
-    nonzero = [not one.low <= 0 <= one.high if one.low is not None else None for one in simultaneous(moves, measured.clusters)]
+    nonzero = [
+        None if one.low is None or one.high is None else not one.low <= 0 <= one.high
+        for one in simultaneous(moves, measured.clusters)
+    ]
     found = []
     for name in (WORTH, RANKS, measure):
         if name == WORTH:

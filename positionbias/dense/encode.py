@@ -86,7 +86,8 @@ def encode_collection(
     place = str(collection.path.absolute())
     arithmetic = encoder.config.arithmetic(model)
     job: JsonObject = {"encode": settings, "inputs": checksums, **arithmetic, "collection": place, "state": state}
-    job |= {"allow_missing": True} if allow_missing else {}
+    if allow_missing:
+        job = {**job, "allow_missing": True}
     shards = [Rows(first, min(first + SHARD_PASSAGES, len(collection))) for first in range(0, len(collection), SHARD_PASSAGES)]
     with resumable_folder(out, job, overwrite=overwrite) as content:
         (content / SHARDS).mkdir(exist_ok=True)

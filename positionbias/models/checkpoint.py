@@ -37,11 +37,10 @@ from positionbias.models.identity import model_checksum, weights_checksum
 from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
 from positionbias.models.prompts import OWN, Prompts, remark_prompts
-from positionbias.models.protocols import AnyRanker, Ranker, Served
+from positionbias.models.protocols import AnyRanker, Ranker
 from positionbias.models.remedied import MODEL, REMEDY, check_remedy, copy_model, remedied, remedied_checksum
 from positionbias.models.remedies import AnyRemedy, read_remedy
 from positionbias.models.tensors import FACTS, FIX
-from positionbias.models.text_encoder import TextEncoder
 from positionbias.models.user_code import is_code_name, load_user_code, user_model
 
 __all__ = [
@@ -236,8 +235,8 @@ def _with_prompts(found: Checkpoint, prompts: Prompts) -> Checkpoint:
     if isinstance(model, BertDot):
         own = model.config
         used = prompts.or_else(lambda: own.query_prompt, lambda: own.passage_prompt)
-        model.config = replace(own, query_prompt=used.query, passage_prompt=used.passage)
-    elif isinstance(model, TextEncoder | Served):
+        model.config = replace(own, query_prompt=used.query or "", passage_prompt=used.passage or "")
+    elif isinstance(getattr(model, "prompts", None), Prompts):
         used = model.prompts = prompts.or_else(str, str)
     elif prompts.given:
         raise SettingError(

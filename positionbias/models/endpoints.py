@@ -20,6 +20,7 @@ from positionbias.models.answer_store import AnswerStore, answer_key
 from positionbias.models.chat_order import order_in
 from positionbias.models.endpoint_answers import by_index, content, finite, listed
 from positionbias.models.endpoint_client import AT_ONCE, BadAnswer, Batches, Client, Endpoint, Meter, Refused
+from positionbias.models.prompts import Prompts
 from positionbias.models.text_encoder import TextEncoder
 
 __all__ = ["ChatScorer", "EmbeddingEncoder", "RerankScorer", "open_endpoint"]
@@ -206,7 +207,7 @@ class RerankScorer(_Scorer):
 
     def __init__(self, client: Client, store: AnswerStore) -> None:
         super().__init__(client, store)
-        self._batches = Batches(1 << 30)
+        self._batches, self.prompts = Batches(1 << 30), Prompts("", "")
 
     def begin(self, lists: Sequence[int]) -> None:
         """Announce lists of so many passages."""
@@ -220,10 +221,12 @@ class RerankScorer(_Scorer):
             TextError: the server refuses a single passage.
         """
 
-        def ask(part: Sequence[str]) -> np.ndarray:
-            return self._once(query, part, lambda: self._scores(query, part))
+        asked = f"{self.prompts.query}{query}"
 
-        return np.concatenate(self._batches.send(passages, ask))
+        def ask(part: Sequence[str]) -> np.ndarray:
+            return self._once(asked, part, lambda: self._scores(asked, part))
+
+        return np.concatenate(self._batches.send([f"{self.prompts.passage}{passage}" for passage in passages], ask))
 
     def _scores(self, query: str, passages: Sequence[str]) -> np.ndarray:
         texts, model = list(passages), self._client.endpoint.model

@@ -21,12 +21,14 @@ SAME = 1e-12  # means that differ by less are equal
 
 def position_headlines(results: Sequence[Result]) -> list[str]:
     """Return whether answers start nearer the front than unbiased ones would: what the interval of the difference leaves out."""
-    found = of_type(results, PositionHistogram)
-    return [
-        f"{place_of(result)}: {own.figures.coarse}." if own.figures.coarse else _placed(place_of(result), own.figures.mean)
-        for result, own in found
-        if own.figures.coarse or own.figures.mean
-    ]
+    lines = []
+    for result, histogram in of_type(results, PositionHistogram):
+        figures = histogram.figures
+        if figures.coarse:
+            lines.append(f"{place_of(result)}: {figures.coarse}.")
+        elif figures.mean:
+            lines.append(_placed(place_of(result), figures.mean))
+    return lines
 
 
 def place_of(result: Result) -> str:
