@@ -275,7 +275,8 @@ class _Audit:
 
         for start in range(SAMPLES):
             texts, seconds = known.texts, known.seconds
-            ask(how, [*trials[start::SAMPLES], *placebos[start::SAMPLES]], known, f"{system.name}: pilot")
+            for part in (trials, placebos):  # one list a query at a time
+                ask(how, part[start::SAMPLES], known, f"{system.name}: pilot")
             if known.texts > texts:
                 rates.append((known.seconds - seconds) / (known.texts - texts))
             if start == 0 and rates and (SAMPLES - 1) * known.seconds > UNTOLD:

@@ -96,7 +96,7 @@ def test_a_retriever_that_reads_the_front_alone_is_found_short_sighted(results: 
     over_all = next(effect for effect in passage.effects if not effect.subset)
     assert over_all.contrast == Contrast.ENDS
     assert over_all.value is not None
-    assert over_all.value < -5
+    assert over_all.value == pytest.approx(-1, abs=0.15)  # at the end of a passage the evidence is worth nothing
     assert found[Question.LIST].preference == Preference.NONE
     gap = one(results, "rotation gap", name)
     assert gap.interval is not None
