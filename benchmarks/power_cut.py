@@ -29,7 +29,7 @@ from positionbias.core.ordered_file import resumable_file
 from positionbias.core.publish import atomic_file, atomic_folder, recover
 from positionbias.core.shard_work import make_shards, resumable_folder
 
-MANIFEST = json.dumps({"kind": "results", "command": "a test", "format_version": 1})
+MANIFEST = json.dumps({"kind": "results", "command": "a test", "format_version": 1, "files": {"text": {}}})
 EXHAUSTIVE = 7  # pending changes of names of which every subset is tried
 DRAWN = 60  # subsets, where there are more
 Tree = dict[str, "Tree | bytes"]

@@ -28,6 +28,7 @@ TAKES_DIFFERENT = {
 # Options whose help differs, with a word of each meaning that every help of the option has to hold.
 MEANS = {
     "--remedy": "remedy",
+    "--allow-missing": "endpoint gives no",
     "--answers-in": "start",
     "--b": "normalisation by length",
     "--candidates": "re-rank|negatives|BM25's|to score",
