@@ -14,10 +14,11 @@ __all__ = ["without_key"]
 _MASK, _WITHHELD = "[key]", "[a message that holds the key]"
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt])")
 _LEAST = 4  # characters of an encoded key: fewer would mask words
+_PART = 12  # characters of a part of a key, at least half of it: fewer may be words
 
 
 def without_key(text: str, key: str) -> str:
-    """Return the text with the key masked; a text that holds it in another encoding is withheld whole.
+    """Return the text with the key masked; a text that holds half of it (12 characters or more), or all in another encoding, is withheld whole.
 
     Read are upper and lower case, percent encoding, JSON's and HTML's escapes, hexadecimal and base64 (also of a text around the key),
     and two of them on top of each other.
@@ -25,7 +26,9 @@ def without_key(text: str, key: str) -> str:
     if not key:
         return text
     text = re.sub(re.escape(key), _MASK, text, flags=re.IGNORECASE)
-    forms = [key.casefold(), *(form for form in _encoded(key.encode()) if len(form) >= _LEAST)]
+    part = min(len(key), max(_PART, len(key) // 2))
+    forms = [key[at : at + part].casefold() for at in range(len(key) - part + 1)]
+    forms += [form for form in _encoded(key.encode()) if len(form) >= _LEAST]
     views = {text}
     for _ in range(2):
         views |= {decoded for view in views for decoded in _decoded(view)}

@@ -50,3 +50,8 @@ def test_other_text_stays() -> None:
     said = "404 Not Found: 100 % of sk-Ab9 \\u00e9 &amp; c2stQWI5 are elsewhere"
     assert without_key(said, KEY) == said
     assert without_key(said, "") == said
+
+
+@pytest.mark.parametrize("part", [KEY[:-1], KEY[1:], KEY[:12].upper(), f"{KEY[:-2]}…"])
+def test_part_of_a_key(part: str) -> None:
+    assert without_key(f"the server says {part} is no key", KEY) == "[a message that holds the key]"
