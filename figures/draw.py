@@ -133,7 +133,7 @@ def story(name: str) -> None:
 def encoders(table: Path) -> None:
     """What an encoder's score for the same evidence changes by its place in the text, in % of the evidence's worth, a panel for each encoder."""
     rows = pandas.read_csv(table, keep_default_na=False)
-    rows = rows[rows["statistic"] == "relative"].astype({name: float for name in ("at", "value", "low", "high")})
+    rows = rows[rows["statistic"] == "relative"].astype(dict.fromkeys(("at", "value", "low", "high"), float))
     models = list(dict.fromkeys(rows["model"][rows["role"] == "encoder"]))
     with styled():
         figure = new_figure(README_WIDTH, 3.4)
