@@ -54,7 +54,13 @@ __all__ = [
 Provenance: TypeAlias = Mapping[str, Any]  # passed as keywords together with others that are not facts
 T = TypeVar("T")
 FORMAT_VERSION = 1
-_TITLED = ("run", "results", "study", "tables")  # kinds whose names are tags and titles, of which no file is named
+_TITLED = (
+    "run",
+    "results",
+    "study",
+    "tables",
+    "teacher-scores",
+)  # kinds whose names are tags and titles, of which no file is named
 _RULES = {"unicode": "1"}  # the version of our own splitter, text.unicode_words
 
 

@@ -109,8 +109,9 @@ def test_a_name_that_is_a_path_is_refused(tmp_path: Path, kind: str, name: str) 
 def test_other_names_are_read(tmp_path: Path, name: str) -> None:
     write_manifest(tmp_path / "manifest.json", Manifest("collection", name, "a test"))
     assert read_manifest(tmp_path).name == name
-    write_manifest(tmp_path / "manifest.json", Manifest("results", "Audit of BAAI/bge-m3 on x", "a test"))
-    assert read_manifest(tmp_path).name == "Audit of BAAI/bge-m3 on x"  # a title, of which no file is named
+    for kind in ("results", "teacher-scores"):
+        write_manifest(tmp_path / "manifest.json", Manifest(kind, "rerank:BAAI/bge-m3", "a test"))
+        assert read_manifest(tmp_path).name == "rerank:BAAI/bge-m3"  # a title, of which no file is named
 
 
 def test_a_collection_that_is_named_by_a_path_is_not_opened(small_collection: Collection, tmp_path: Path) -> None:

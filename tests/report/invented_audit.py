@@ -273,7 +273,7 @@ def audit(systems: Mapping[str, float] = ONE, *, first_stage: bool = True) -> li
 
 def manifest(name: str = "Audit on squad") -> Manifest:
     return Manifest(
-        kind="audit",
+        kind="results",
         name=name,
         command="posbias audit squad --split test --model minilm --out audit",
         settings={"draws": 4, "minimum_bucket": 20},

@@ -64,12 +64,12 @@ def test_a_table_sorts_upwards_downwards_and_back(browser: Browser, four: Path) 
     before = column(browser, table, 0)
     # the list's order matters to one of them; end − front is −0.45 times the lean: 0.9, 0.05, 1.6, 0.4
     assert column(browser, table, 4) == ["–", "–", "+1.3", "–"]
-    assert column(browser, table, 1) == ["−0.41", "−0.02", "−0.72", "−0.18"]
+    assert column(browser, table, 1) == ["−40.5\xa0%", "−2.3\xa0%", "−72.0\xa0%", "−18.0\xa0%"]
     browser.click(head(table, "End"))
-    assert column(browser, table, 1) == ["−0.72", "−0.41", "−0.18", "−0.02"]
+    assert column(browser, table, 1) == ["−72.0\xa0%", "−40.5\xa0%", "−18.0\xa0%", "−2.3\xa0%"]
     assert sorting(browser, table) == ["ascending"]
     browser.click(head(table, "End"))
-    assert column(browser, table, 1) == ["−0.02", "−0.18", "−0.41", "−0.72"]
+    assert column(browser, table, 1) == ["−2.3\xa0%", "−18.0\xa0%", "−40.5\xa0%", "−72.0\xa0%"]
     assert sorting(browser, table) == ["descending"]
     browser.click(head(table, "End"))
     assert column(browser, table, 0) == before
