@@ -180,8 +180,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its code.
 
     0: done. 1: a check failed (``check`` only). 2: bad input, or a file system, network or memory that refused.
-    3: a check could not tell (``check`` only). 70: an internal error, a bug; its report is in a file. 130: stopped by
-    Ctrl-C. 141: nobody reads standard output any more. 143: stopped by SIGTERM.
+    3: a check could not tell (``check`` only). 70: an internal error, a bug, whose report is in a file; or a process of
+    Ray ended. 130: stopped by Ctrl-C. 141: nobody reads standard output any more. 143: stopped by SIGTERM.
     """
     try:
         code = _answer(arguments)

@@ -24,7 +24,7 @@ from positionbias.core.threads import share_devices
 if TYPE_CHECKING:
     from multiprocessing.queues import SimpleQueue
 
-__all__ = ["check_workers", "map_shards", "processes"]
+__all__ = ["check_workers", "map_shards", "processes", "watch_the_parent"]
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
@@ -156,10 +156,11 @@ def _begin(quiet: bool, numbers: SimpleQueue[int], workers: int) -> None:
     guard_streams()
     stopping.raise_in_worker()
     # without this, workers of a killed parent would wait for work forever
-    threading.Thread(target=_watch_the_parent, daemon=True).start()
+    threading.Thread(target=watch_the_parent, daemon=True).start()
 
 
-def _watch_the_parent() -> None:
+def watch_the_parent() -> None:
+    """End this process when its parent ends."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

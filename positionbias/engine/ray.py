@@ -9,16 +9,13 @@ from __future__ import annotations
 import logging
 import os
 import platform
-import signal
 import socket
-import tempfile
-import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from positionbias.core.errors import DependencyError, PositionBiasError, SettingError, StorageError
@@ -27,6 +24,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.stores import copy_tokens, missing_copies
 from positionbias.engine.local import check_workers
+from positionbias.engine.ray_driver import RayEndedError, drivers
 
 __all__ = ["RETRIES", "SECONDS_TO_STOP", "Place", "given_up", "in_order_of_long", "no_gpu", "ray_tasks", "result_of", "work"]
 
@@ -34,7 +32,6 @@ Item = TypeVar("Item")
 Out = TypeVar("Out")
 RETRIES = 5  # of a shard whose machine or process died
 SECONDS_TO_ANSWER, SECONDS_TO_STOP = 10.0, 10.0
-LONGEST_TEMPORARY = 20  # Ray's socket paths are some 80 characters longer than this, and 107 is the limit
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -56,34 +53,40 @@ def ray_tasks(
     Raises:
         DependencyError: Ray is not installed.
         SettingError: ``workers`` is below 1, or no cluster answers at the address.
+        RayEndedError: a process of Ray ended.
         PositionBiasError: a shard failed more often than Ray retries it.
     """
     check_workers(workers)
     ray = _import_ray()
     place = Place(os.getcwd(), _software())
-
-    def over_tasks(function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
-        seen = replace(place, copies=tuple(copy_tokens().items()))
-        return (in_order or _in_order)(ray, seen, function, items)
-
+    in_order = in_order or _in_order
     if ray.is_initialized():
-        yield over_tasks
+        yield lambda function, items: in_order(ray, _with_copies(place), function, items)
         return
-    # Ray would report dead workers on standard output, which is for results
-    ray._private.worker._worker_logs_enabled = False
-    at_sigterm = signal.getsignal(signal.SIGTERM)
+    with drivers(partial(_connected, workers, address), in_order) as over_driver:
+        yield lambda function, items: over_driver(_with_copies(place), function, items)
+
+
+def _with_copies(place: Place) -> Place:
+    return replace(place, copies=tuple(copy_tokens().items()))
+
+
+@contextmanager
+def _connected(workers: int, address: str | None, folder: str) -> Iterator[Any]:
+    """Connect this process to a cluster, or to a Ray of its own that has its files in ``folder``."""
+    ray = _import_ray()
     with ExitStack() as stack:
-        stack.callback(setattr, ray._private.worker, "_worker_logs_enabled", True)
+        stack.callback(ray.shutdown)
         if address is not None:
-            stack.callback(ray.shutdown)
             _connect(ray, address)
         else:
-            folder = stack.enter_context(_temporary_folder())
-            stack.callback(ray.shutdown)  # before its folder is removed
-            ray.init(address="local", num_cpus=workers, include_dashboard=False, _temp_dir=folder, **_SILENT)
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, at_sigterm)  # Ray would end the process without cleaning up
-        yield over_tasks
+            try:
+                ray.init(address="local", num_cpus=workers, include_dashboard=False, _temp_dir=folder, **_SILENT)
+            except Exception as error:  # Ray has no class of its own for these
+                raise RayEndedError(
+                    f"--engine ray: Ray did not start: {first_line(error)}; run the command again, or with --engine local"
+                ) from error
+        yield ray
 
 
 _SILENT = {"logging_level": logging.ERROR, "log_to_driver": False}
@@ -122,13 +125,6 @@ def _knock(address: str) -> None:
             door.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))
             if door.recv(9)[3:4] != b"\x04":
                 raise ConnectionError("something that is not Ray")
-
-
-def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    place = tempfile.gettempdir()
-    return tempfile.TemporaryDirectory(
-        prefix="posbias-", dir="/tmp" if len(place) > LONGEST_TEMPORARY else place, ignore_cleanup_errors=True
-    )
 
 
 def _in_order(ray: Any, place: Place, function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:

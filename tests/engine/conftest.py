@@ -9,16 +9,14 @@ from typing import Any
 
 import pytest
 
-from positionbias.engine.choose import open_engine
-
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Two nodes of one CPU each; a death is noticed in a few seconds."""
-    with open_engine("local"):  # the quiet settings, before ray is imported
-        from positionbias.engine.ray import _import_ray
+    from positionbias.engine.ray import _connected, _import_ray
 
-        _import_ray()
+    # dead workers would be reported on standard output; before anything of ray is imported, for its quiet settings
+    _import_ray()._private.worker._worker_logs_enabled = False
     from ray._common.utils import get_ray_address_file
     from ray.cluster_utils import Cluster
 
@@ -38,6 +36,6 @@ def cluster() -> Iterator[Any]:
             },
         )
         made.second = made.add_node(num_cpus=1, num_gpus=1)
-        with open_engine("ray", 1, made.address):  # once: Ray has ended a process that had connected often (SIGSEGV)
+        with _connected(1, made.address, folder):  # once: Ray has ended a process that had connected often (SIGSEGV)
             yield made
         made.shutdown()

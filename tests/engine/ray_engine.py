@@ -297,6 +297,43 @@ def test_a_stop_on_a_ray_of_this_machine_and_the_same_command_again(
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+def test_a_death_of_ray_is_one_line_and_the_same_command_goes_on(original: Collection, tmp_path: Path) -> None:
+    """Without its agent Ray's node ends, and with it the process that is connected to it."""
+    with start(tmp_path, original, "--workers", "2") as command:
+        some_shards(tmp_path, command)
+        (agent,) = [
+            process
+            for process in processes_of_session(command.pid)
+            if b"DashboardAgent" in Path(f"/proc/{process}/cmdline").read_bytes()
+        ]
+        os.kill(agent, signal.SIGKILL)
+        out, err = command.communicate()
+    said = (
+        "posbias: --engine ray: a process of Ray ended, killed or out of memory; run the same command again to go on, "
+        "with fewer --workers if memory was short\n"
+    )
+    assert (command.returncode, out, err) == (70, "", said)
+    assert_within(60, lambda: processes_of_session(command.pid) == [])
+    before = finished(tmp_path)
+    assert 3 <= len(before) < SHARDS
+    assert not (tmp_path / "rotated").exists()
+    with start(tmp_path, original, "--workers", "2") as command:
+        out, err = command.communicate()
+    assert command.returncode == 0, err
+    assert kept(tmp_path, before) >= len(before) - 2
+    assert files_of(tmp_path / "rotated") == files_of(debias(original, tmp_path / "wanted" / "rotated", Rotation()).path)
+
+
+def test_a_map_within_a_map_and_one_left_unfinished() -> None:
+    with open_engine("ray", 1) as map_shards:
+        assert list(map_shards(math.factorial, map_shards(len, ["a", "bb", "ccc"]))) == [1, 2, 6]
+        left = map_shards(math.sqrt, [4.0, 9.0, 16.0])
+        assert next(left) == 2.0
+        with pytest.raises(ValueError, match="math domain error|nonnegative"):
+            list(map_shards(math.sqrt, [-1.0]))
+        assert list(left) == [3.0, 4.0]
+
+
 def test_kill_9_of_a_command_on_a_cluster_and_the_same_command_again(
     cluster: Any, original: Collection, tmp_path: Path
 ) -> None:
