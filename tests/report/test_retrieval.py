@@ -83,10 +83,10 @@ def test_a_row_a_training_and_three_columns_a_measure() -> None:
         "Repeats", "Queries",
     ]  # fmt: skip
     rows = texts(table)
-    # (0.4 − 0.8) / 0.4 = −100 %, / 0.8 = −50 %, in every resample; the interval of the means is that of the Results
+    # (0.4 − 0.8) / 0.4 = −100 %, / 0.8 = −50 %, in every resample, so ± 3/12 / 0.8; the interval of the means is that of the Results
     assert rows[0] == [
         "TK", "original", "a",
-        *["0.800 [0.790, 0.810]", "0.400 [0.390, 0.410]", "−100.0 %", "−50.0 % [−50.0, −50.0]"] * 2,
+        *["0.800 [0.790, 0.810]", "0.400 [0.390, 0.410]", "−100.0 %", "−50.0 % [−81.2, −18.8]"] * 2,
         "1", "12",
     ]  # fmt: skip
     # b is better on every one of 12 queries, p = 2 / 4096; −0.05 / 0.757 = −6.6 %, and the smaller of the two
@@ -129,16 +129,19 @@ def test_seeds_and_draws_become_one_row() -> None:
 
 
 def test_three_seeds_have_an_interval_over_trainings() -> None:
-    # 0.5, 0.6 and 0.7 on all four queries: t(0.975, 2) · 0.1 / √3 = 0.248414; their loss is half of it each time
+    # 0.5, 0.6 and 0.7 on all twelve queries: t(0.975, 2) · 0.1 / √3 = 0.248414; their loss is half of it each time
     found = [
         r
         for seed in (1, 2, 3)
-        for r in both(replace(BASE, seed=seed), np.full(4, 0.4 + seed / 10), np.full(4, 0.2 + seed / 20))
+        for r in both(replace(BASE, seed=seed), np.full(QUERIES, 0.4 + seed / 10), np.full(QUERIES, 0.2 + seed / 20))
     ]
     (table,) = retrieval.retrieval_tables(found)
     cells = {column.name: cell for column, cell in zip(table.columns, table.rows[0], strict=True)}
     assert (cells["Original"].value, cells["Original"].low) == pytest.approx((0.6, 0.6 - 0.248414), abs=1e-6)
-    assert (cells["Change"].value, cells["Change"].low, cells["Change"].high) == pytest.approx((-0.5, -0.5, -0.5))
+    # ± 3/12 of the measure, over a mean of 0.6
+    assert (cells["Change"].value, cells["Change"].low, cells["Change"].high) == pytest.approx(
+        (-0.5, -0.5 - 0.25 / 0.6, -0.5 + 0.25 / 0.6)
+    )
     assert any("over trainings and queries" in note for note in table.notes)
 
 
