@@ -296,7 +296,7 @@ def _idleness(idle: Sequence[_Idle], results: Sequence[Result]) -> list[Finding]
     text = (
         f"Does not beat its first stage on validation: {named}. No re-ranking depth did better there than BM25's own order, so these scores change "
         "nothing: depth 1. The effectiveness is BM25's and says nothing about the model, so the sentences about models leave it out; train longer, start "
-        "from word vectors or an encoder, or add BM25's scores to its own (posbias ensemble)."
+        "from word vectors or an encoder, or add BM25's scores to its own in an ensemble."
     )
     return [Finding(text, None)]
 
