@@ -101,7 +101,7 @@ def _sorted(rows: list[Any], numbers: list[int]) -> list[int]:
     """Return the numbers of objects by their ranks or falling scores, if all have them."""
     for name, sign in (("rank", 1), ("score", -1), ("relevance", -1), ("relevance_score", -1)):
         marks = [row.get(name) if isinstance(row, dict) else None for row in rows]
-        known = [sign * mark for mark in marks if type(mark) in (int, float)]
+        known = [sign * mark for mark in marks if isinstance(mark, int | float) and not isinstance(mark, bool)]
         if len(known) == len(rows):
             return [numbers[place] for place in sorted(range(len(rows)), key=known.__getitem__)]
     return numbers
