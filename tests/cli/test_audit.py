@@ -141,7 +141,7 @@ def test_a_retriever_over_the_whole_collection_with_and_without_its_vectors(
     assert code == 0
     assert "dot, whole collection: 400 passages once as they are, once for each of 1 rotations: 800 texts to encode" in said
     assert printed.startswith(
-        "dot, whole collection: cannot tell whether it matters that it does not read what stands behind its"
+        "dot, whole collection: cannot tell whether it prefers a place within what it reads: too few passages"
     )
     assert "What rotation changes" in printed
     assert (
