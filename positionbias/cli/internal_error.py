@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
-from positionbias.core.errors import printable
+from positionbias.core.errors import message_of, printable
 from positionbias.core.files import log_folder
 from positionbias.core.manifest import package_versions
 from positionbias.core.publish import atomic_file
@@ -56,15 +56,8 @@ _REMOTE = ("_RemoteTraceback", "RayTaskError")  # whose text is the traceback in
 
 def in_one_line(error: BaseException) -> str:
     """Return the error's type and message on one printable line."""
-    message = " ".join(_text(error).split())
+    message = " ".join(message_of(error).split())
     return printable(f"{type(error).__name__}: {message}".removesuffix(": "))
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:
-        return "its message cannot be read"
 
 
 def describe(error: BaseException, arguments: Sequence[str]) -> str:
@@ -99,7 +92,7 @@ def _tracebacks(error: BaseException) -> list[str]:
     behind: BaseException | None = error
     while behind is not None and id(behind) not in seen:
         seen.add(id(behind))
-        remote = _FRAME.findall(_text(behind)) if type(behind).__name__.startswith(_REMOTE) else []
+        remote = _FRAME.findall(message_of(behind)) if type(behind).__name__.startswith(_REMOTE) else []
         frames = [*traceback.format_tb(behind.__traceback__), *(f"{frame}\n" for frame in remote)]
         told.append("".join(["Traceback (most recent call last):\n", *frames, _last_line(behind), "\n"]))
         behind = behind.__cause__ or (None if behind.__suppress_context__ else behind.__context__)
@@ -108,7 +101,7 @@ def _tracebacks(error: BaseException) -> list[str]:
 
 def _last_line(error: BaseException) -> str:
     """Return the error's type, with its message where that quotes no data."""
-    text = _text(error)
+    text = message_of(error)
     frames = traceback.extract_tb(error.__traceback__)
     raised_by_code = not frames or not frames[-1].line or frames[-1].line.startswith("raise")
     if text and (raised_by_code or type(error) not in _OF_PYTHON):

@@ -21,7 +21,7 @@ from positionbias.cli.judged_exit import JudgedExit
 from positionbias.cli.lazy import Commands, LazyGroup
 from positionbias.core import stopping
 from positionbias.core.closest import or_closest
-from positionbias.core.errors import PositionBiasError
+from positionbias.core.errors import PositionBiasError, message_of
 from positionbias.core.terminal import PLAIN, guard_streams, to_person
 
 __all__ = ["COMMANDS", "main", "posbias"]
@@ -255,9 +255,10 @@ def _run(arguments: list[str]) -> int:
         _complain(f"{place}wanted to read or write; found: {error.strerror or error}; check the path and the disk")
         return 2
     except Exception as error:
-        if not isinstance(error, MemoryError) and not _OUT_OF_MEMORY.search(str(error)):
+        message = message_of(error)
+        if not isinstance(error, MemoryError) and not _OUT_OF_MEMORY.search(message):
             raise
-        found = str(error).splitlines()[0] if str(error) else "none left"
+        found = message.splitlines()[0] if message else "none left"
         _complain(f"wanted more memory; found: {found}; give the command less at once (fewer --workers), or more memory")
         return 2
     except SystemExit as stop:  # click's end of answering a shell that asks for completions; commands' own are renamed above

@@ -19,6 +19,7 @@ __all__ = [
     "bad_input",
     "check_type",
     "escaped",
+    "message_of",
     "naming_text",
     "printable",
     "where_raised",
@@ -39,6 +40,14 @@ class PositionBiasError(Exception):
 
     def __init__(self, message: str = "") -> None:
         super().__init__(printable(message))
+
+
+def message_of(error: BaseException) -> str:
+    """Return the error's message, or that it has none that can be read."""
+    try:
+        return str(error)
+    except Exception:
+        return "its message cannot be read"
 
 
 def printable(text: str) -> str:

@@ -45,7 +45,7 @@ def test_as_json_and_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert result["value"] == result["payload"]["rows"]["weights"]
     for more, line in (
         (("--out", tmp_path / "x", "--width", 9), "--width: wanted a multiple of the 2 heads; found 9"),
-        (("--out", tmp_path / "small"), "wanted a new path to write to; found something there"),
+        (("--out", tmp_path / "small", "--width", 32), "wanted a new path to write to; found something there"),
     ):
         code, out, err = call(capsys, "encoder", collection.path, *GIVEN, *more)
         assert (code, out, err.count("\n")) == (2, "", 1), err

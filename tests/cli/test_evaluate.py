@@ -117,6 +117,8 @@ def test_trec_qrels_and_saved_results(small_collection, runs, tmp_path, capsys):
         ("run", "../../two.run.gz"),
     ]
     code, _, err = posbias(capsys, "evaluate", *runs, *options)
+    assert (code, "done before" in err) == (0, True)
+    code, _, err = posbias(capsys, "evaluate", *runs, *options, "-m", "nDCG@10")
     assert code == 2
     assert "--overwrite" in err
     assert posbias(capsys, "evaluate", *runs, *options, "--overwrite")[0] == 0

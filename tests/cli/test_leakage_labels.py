@@ -128,9 +128,9 @@ def test_runs_on_leaked_and_clean_queries(
     assert done.returncode == 0, done.stderr
     assert "3 queries: 2 leaked, 1 clean" in done.stdout
     head, order = done.stdout.split("\n\n")[:2]
-    assert head.startswith("one has the highest RR@10 of 2 runs, 0.667\u00a0[")
-    assert "]: +0.333\u00a0[" in head
-    assert "] over two, cannot tell whether that is more than chance (Holm-adjusted p 1.000)." in head
+    # three queries have no intervals
+    assert head.startswith("one has the highest RR@10 of 2 runs, 0.667: +0.333 over two, cannot tell whether that is")
+    assert "more than chance (Holm-adjusted p 1.000)." in head
     # each of the three splits swaps the two
     answer = "RR@10: cannot tell whether leakage changes the order of systems: Kendall's τ −1.000 between 2 leaked and 1 clean queries"
     assert order.startswith(answer)
