@@ -219,12 +219,12 @@ def test_a_function_of_ones_own(rerank, run_path, tmp_path, monkeypatch):
 
 def test_the_same_command_goes_on_before_publication_and_is_done_after_it(rerank, run_path, tmp_path, monkeypatch):
     counted = "from pathlib import Path\ndef scores(query, passages):\n    with Path('asked').open('a') as log:\n        log.write('.')\n"
-    (tmp_path / "own.py").write_text(f"{counted}    return [-len(passage) for passage in passages]\n")
+    (tmp_path / "counting.py").write_text(f"{counted}    return [-len(passage) for passage in passages]\n")
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.chdir(tmp_path)
     candidates = tmp_path / "bm25.run"
     shutil.copyfile(run_path, candidates)
-    arguments = {"--model": "own:scores", "--candidates": candidates}
+    arguments = {"--model": "counting:scores", "--candidates": candidates}
     assert rerank("--out", "whole.run", **arguments)[0] == 0
     asked = (tmp_path / "asked").stat().st_size
 
