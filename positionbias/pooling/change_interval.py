@@ -21,7 +21,7 @@ __all__ = ["change_of"]
 
 
 def change_of(item: TestSet) -> tuple[float | None, Interval | None]:
-    """Return the mean change over the pools with a test system, and its interval; None with only one pool, topic or test group."""
+    """Return the mean change over the pools with a test system, and its interval; None with only one pool or test group, or fewer than five topics."""
     there = item.systems > 0
     grid = item.change[there]
     if not len(grid):

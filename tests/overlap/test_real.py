@@ -26,7 +26,7 @@ def test_squads_training_articles_share_no_passage_and_no_question_with_dev(tmp_
     # what there is are questions of one form, such as "What was the name of the …?"
     found = pairs_in(tmp_path / "out", "dev.queries")
     assert not [pair for pair in found if {"exact", "ngram"} & set(pair["found_by"])]
-    assert len([pair for pair in found if "short" in pair["found_by"]]) == 940
+    assert len([pair for pair in found if "short" in pair["found_by"]]) == 914  # at most 100 of a text
 
 
 def test_a_set_against_itself_is_found_whole(tmp_path: Path) -> None:

@@ -71,8 +71,7 @@ SYSTEMS = [System("bm25", "a", "traditional"), System("deep.v2", "b", "neural"),
 
 
 def test_runs_are_found_plain_and_packed_and_absent_ones_are_told(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, "deep.v2.run.gz", "bm25", ".hidden", "bm25.manifest.json")
-    (folder / "bm25.manifest.json").write_text("{}")
+    folder = folder_of(tmp_path, "deep.v2.run.gz", "bm25", ".hidden")
     found = find_runs(folder, SYSTEMS, table="systems.tsv")
     assert {system.run: path.name for system, path in found.files.items()} == {"bm25": "bm25", "deep.v2": "deep.v2.run.gz"}
     assert found.absent == (SYSTEMS[2],)
