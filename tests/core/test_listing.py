@@ -8,6 +8,7 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.found import artefacts_in, names_of, splits_of
 from positionbias.core.listing import listed
+from positionbias.core.manifest import Manifest, write_manifest
 from tests.tiny import planted
 
 
@@ -60,10 +61,9 @@ def test_a_folder_that_is_an_artefact_is_its_only_row(shelf: Path):
 
 
 def test_a_study_is_one_row(shelf: Path):
-    manifest = {"kind": "results", "name": "n", "command": "study dose", "format_version": 1}
     Path("mine/results").mkdir(parents=True)
     Path("mine/steps").mkdir()
-    Path("mine/results/manifest.json").write_text(json.dumps(manifest, indent=2))
+    write_manifest(Path("mine/results/manifest.json"), Manifest("results", "n", "study dose"))
     (study,) = (one for one in artefacts_in(Path()) if one.kind == "study")
     described = listed(study)
     assert described is not None
