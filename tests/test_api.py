@@ -55,7 +55,7 @@ def test_verdicts_are_typed_and_in_words(found: positionbias.Audit) -> None:
     assert [one.preference for one in passage] == [Preference.NONE, Preference.FRONT]
     assert [one.preference for one in order] == [Preference.NONE] * 2
     assert passage[1].effects[0].value is not None
-    assert passage[1].effects[0].value < -1
+    assert passage[1].effects[0].value < -0.5  # of the worth
     lines = found.verdict.splitlines()
     assert lines == [sentence for one in found.verdicts for sentence in one.sentences]
     assert lines[0] == "blind: no preference: its scores do not change when the answer moves (30 queries)."
@@ -149,7 +149,7 @@ def test_a_retriever_over_the_whole_collection_from_python(collection: Collectio
     assert "front, whole collection: no preference, within what it reads" in found.verdict
     over_all = next(effect for effect in passage.effects if not effect.subset)
     assert over_all.value is not None
-    assert over_all.value < -1
+    assert over_all.value == pytest.approx(-1, abs=0.15)  # nothing of the worth is left
     assert {"nDCG@10", "R@100"} <= set(found.to_frame().quality.dropna())
     with pytest.raises(SettingError, match="--model: wanted a model with one vector a text .*; found blind, of kind function"):
         positionbias.audit_model(blind, collection, settings=settings)
