@@ -10,7 +10,6 @@ import logging
 import os
 import platform
 import socket
-import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,25 +17,19 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
-from positionbias.core.errors import DependencyError, PositionBiasError, SettingError, StorageError
+from positionbias.core.errors import PositionBiasError, SettingError, StorageError
 from positionbias.core.manifest import package_versions
 from positionbias.core.shard_work import MapShards
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.stores import copy_tokens, missing_copies
 from positionbias.engine.local import check_workers
-from positionbias.engine.ray_driver import RayEndedError, drivers
+from positionbias.engine.ray_driver import RETRIES, RayEndedError, drivers, import_ray
 
 __all__ = ["RETRIES", "SECONDS_TO_STOP", "Place", "given_up", "in_order_of_long", "no_gpu", "ray_tasks", "result_of", "work"]
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
-RETRIES = 5  # of a shard whose machine or process died
 SECONDS_TO_ANSWER, SECONDS_TO_STOP = 10.0, 10.0
-QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_task_oom_retries": str(RETRIES),  # Ray's default is to try forever
-}
 
 
 @contextmanager
@@ -57,7 +50,7 @@ def ray_tasks(
         PositionBiasError: a shard failed more often than Ray retries it.
     """
     check_workers(workers)
-    ray = _import_ray()
+    ray = import_ray()
     place = Place(os.getcwd(), _software())
     in_order = in_order or _in_order
     if ray.is_initialized():
@@ -74,7 +67,7 @@ def _with_copies(place: Place) -> Place:
 @contextmanager
 def _connected(workers: int, address: str | None, folder: str) -> Iterator[Any]:
     """Connect this process to a cluster, or to a Ray of its own that has its files in ``folder``."""
-    ray = _import_ray()
+    ray = import_ray()
     with ExitStack() as stack:
         stack.callback(ray.shutdown)
         if address is not None:
@@ -90,20 +83,6 @@ def _connected(workers: int, address: str | None, folder: str) -> Iterator[Any]:
 
 
 _SILENT = {"logging_level": logging.ERROR, "log_to_driver": False}
-
-
-def _import_ray() -> Any:
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Ray's own warnings about itself
-            import ray
-    except ImportError as error:
-        raise DependencyError(
-            f"--engine ray: wanted the package ray; found: {error}; install it with: pip install 'positionbias[ray]'"
-        ) from error
-    return ray
 
 
 def _connect(ray: Any, address: str) -> None:

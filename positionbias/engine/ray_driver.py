@@ -7,6 +7,7 @@ import os
 import signal
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from multiprocessing.connection import Connection
@@ -14,15 +15,21 @@ from multiprocessing.context import SpawnProcess
 from typing import Any, NamedTuple
 
 from positionbias.core import stopping
-from positionbias.core.errors import PositionBiasError
+from positionbias.core.errors import DependencyError, PositionBiasError
 from positionbias.core.shard_work import GO_ON
 from positionbias.core.system import unblock_signals
 from positionbias.engine.local import watch_the_parent
 
-__all__ = ["RayEndedError", "drivers"]
+__all__ = ["RETRIES", "RayEndedError", "drivers", "import_ray"]
 
 SECONDS_TO_END = 30.0
 LONGEST_TEMPORARY = 20  # Ray's socket paths are some 80 characters longer than this, and 107 is the limit
+RETRIES = 5  # of a shard whose machine or process died
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_task_oom_retries": str(RETRIES),  # Ray's default is to try forever
+}
 READY, NEXT, RESULT, END, ERROR = "ready", "next", "result", "end", "error"
 
 InOrder = Callable[..., Iterator[Any]]  # Ray, a place, a function and items to results
@@ -126,9 +133,7 @@ def _drive(pipe: Connection, connected: Connected, folder: str, in_order: InOrde
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)
     signal.signal(signal.SIGINT, _ignore)  # a terminal's Ctrl-C reaches the parent, which ends this process
-    from positionbias.engine.ray import _import_ray
-
-    ray_error = _import_ray().exceptions.RayError
+    ray_error = import_ray().exceptions.RayError
     signal.signal(signal.SIGTERM, _stop)
     unblock_signals((signal.SIGINT, signal.SIGTERM))  # what Ray starts inherits them
     threading.Thread(target=watch_the_parent, daemon=True).start()
@@ -178,3 +183,17 @@ def _ignore(number: int, frame: object) -> None:
 def _stop(number: int, frame: object) -> None:
     signal.signal(signal.SIGTERM, _ignore)
     raise KeyboardInterrupt
+
+
+def import_ray() -> Any:
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Ray's own warnings about itself
+            import ray
+    except ImportError as error:
+        raise DependencyError(
+            f"--engine ray: wanted the package ray; found: {error}; install it with: pip install 'positionbias[ray]'"
+        ) from error
+    return ray

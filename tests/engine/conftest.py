@@ -13,10 +13,11 @@ import pytest
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Two nodes of one CPU each; a death is noticed in a few seconds."""
-    from positionbias.engine.ray import _connected, _import_ray
+    from positionbias.engine.ray import _connected
+    from positionbias.engine.ray_driver import import_ray
 
     # dead workers would be reported on standard output; before anything of ray is imported, for its quiet settings
-    _import_ray()._private.worker._worker_logs_enabled = False
+    import_ray()._private.worker._worker_logs_enabled = False
     from ray._common.utils import get_ray_address_file
     from ray.cluster_utils import Cluster
 
