@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import TextIO
 
-__all__ = ["read_cell", "write_rows"]
+__all__ = ["read_cell", "write_rows", "is_number"]
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r].", re.DOTALL)  # also after apostrophes, so that reading undoes writing
 
@@ -34,10 +34,11 @@ class _UnixLines:
 
 
 def _cell(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) and not _is_number(value) else value
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) and not is_number(value) else value
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Return True if a text reads as a number."""
     try:
         float(text)
     except ValueError:

@@ -10,6 +10,7 @@ from itertools import compress, islice
 from typing import Any, Protocol
 
 from positionbias.core.columns import SPLIT_WORDS, Columns
+from positionbias.core.csv_cells import is_number
 from positionbias.core.errors import InputError
 from positionbias.core.records import HIGHEST_GRADE, start_in
 from positionbias.core.schema import NAME
@@ -168,7 +169,7 @@ class ValueReader:
             grades = {name: self._grades.get(name, -1 if name == "-1" else 0) for name in classes}
             self._counts.grades |= grades
             return [_each_graded(value, grades) for value in labels]
-        if words := [name for name in classes if not _is_number(name)]:
+        if words := [name for name in classes if not is_number(name)]:
             named = ", ".join(islice(classes, _NAMED)) + (" …" if len(classes) > _NAMED else "")
             raise InputError(
                 f"{self._source.rpartition(', ')[0] or self._source}: the labels in {self._columns['label']!r} are classes, not grades: {named}; give those that are "
@@ -481,14 +482,6 @@ def _class_of(label: Any) -> str:
 def _each_graded(label: Any, grades: Mapping[str, int]) -> Any:
     """Return the grade of a label, or those of a list; a label without a class stays."""
     return [_each_graded(item, grades) for item in label] if isinstance(label, list) else grades.get(_class_of(label), label)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_whole(value: Any) -> bool:
