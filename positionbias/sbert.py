@@ -213,9 +213,9 @@ def _metrics(effects: Sequence[Effect]) -> dict[str, float]:
         effect = own.get(contrast, Effect(contrast, WORTH, None))
         numbers = {"": effect.value, "_low": effect.low, "_high": effect.high}
         found |= {f"{name}{end}": math.nan if number is None else number for end, number in numbers.items()}
-    ends = own.get(Contrast.ENDS)
+    queries = next((effect.queries for effect in effects if effect.contrast == Contrast.ENDS), 0)
     absolute = {"absolute_end_minus_front": abs(found["end_minus_front"])}
-    return {**absolute, **found, "queries": float(ends.queries if ends is not None else 0)}
+    return {**absolute, **found, "queries": float(queries)}
 
 
 @contextmanager

@@ -112,11 +112,13 @@ def evaluate(
     Example:
         >>> import positionbias as pb
         >>> print(pb.evaluate(["test.run"], collection="planted"))
-        bm25: nDCG@10 0.814... over 18 queries; give a second run to compare with it.
+        bm25: nDCG@10...0.814...[0.735,...0.893] over 18...queries; give a second run to compare with it.
         <BLANKLINE>
         Run   nDCG@10 ±...
         ────  ────────────────  ───────────────  ───────────────  ───────────────
-        bm25  ...0.8137...0.0791  0.7778...0.1450  1.0000...0.0000  0.7037...0.0355
+        bm25  ...0.8137...0.0791  0.7778...0.1450  1.0000...0.1667  0.7037...0.0355
+        <BLANKLINE>
+        ± is the larger side...
         >>> from positionbias.settings import Measuring
         >>> run, qrels = pb.Run({"q1": {"p1": 2.0, "p2": 1.0}}), pb.Qrels({"q1": {"p2": 1}})
         >>> print(pb.evaluate([run], qrels=qrels, measuring=Measuring(measures=["RR"])))

@@ -39,13 +39,12 @@ def on_a_terminal(folder: Path, *arguments: object, stdin: int = subprocess.DEVN
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Collection:
+    """A collection with such codes in all that may hold them; a name in a manifest may not."""
     place = tmp_path / f"p{OSC}"
     with create_collection(place) as writer:
         writer.add_passages([Passage(f"d{OSC}", f"a {OSC} b c"), Passage("e", "d e f")])
         writer.add_split("test", [Query(f"q{OSC}", "a")], [Qrel(f"q{OSC}", "e", 1)], [Answer(f"q{OSC}", "e", "d")])
-        writer.finish(
-            Manifest("collection", f"n[/red]{OSC}\x9b2J", f"made{OSC}", settings={OSC: OSC}, licence=OSC, notes=(OSC,))
-        )
+        writer.finish(Manifest("collection", "n[red] owned", f"made{OSC}", settings={OSC: OSC}, licence=OSC, notes=(OSC,)))
     (tmp_path / "x.run").write_text(f"q{OSC} Q0 e 1 2.0 tag{OSC}\nq{OSC} Q0 d{OSC} 2 1.0 tag{OSC}\n")
     return Collection(place)
 

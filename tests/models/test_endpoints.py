@@ -579,7 +579,8 @@ def test_encode_retrieve_and_rerank(server: Served, collection: Collection, tmp_
         positionbias.encode(collection.path, model=name, out=tmp_path / "vectors")
     server.stops_after = None
     made = positionbias.encode(collection.path, model=name, out=tmp_path / "vectors")
-    assert made.manifest.settings["shape"] == {"kind": "embeddings", "name": f"{name}/v1/embeddings", "similarity": "cosine"}
+    shape = {"kind": "embeddings", "name": f"{name}/v1/embeddings", "similarity": "cosine"}
+    assert made.manifest.settings["shape"] == shape | {"query_prompt": "", "passage_prompt": ""}
     assert made.manifest.input("model").path == f"{name}/v1/embeddings"  # type: ignore[union-attr]
     assert max(server.texts.values()) == 1
     by = ByVectors(tmp_path / "vectors", name)

@@ -17,6 +17,7 @@ from positionbias.core.run import Run
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.encoder import quiet_transformers
 from positionbias.models.encoder_source import _is_part
+from positionbias.models.prompts import Prompts
 from positionbias.models.protocols import PassageEncoder, Ranker, TextScorer
 from positionbias.models.sbert_encoders import Sparse
 from positionbias.ranking import cached
@@ -185,7 +186,7 @@ def test_sparse_vectors_by_hand() -> None:
         similarity_fn_name = "dot"
         tokenizer = None
 
-    sparse = Sparse(Library(), Path())
+    sparse = Sparse(Library(), Path(), Prompts("", ""))
     queries = torch.tensor([[0.0, 2.0, 0.0, 3.0], [0.0, 0.0, 0.0, 0.0]])
     passages = torch.tensor([[1.0, 4.0, 0.0, 0.5], [0.0, 0.0, 5.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     encoded, query_mask = sparse._rows(queries)

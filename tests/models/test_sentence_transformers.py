@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from positionbias.core.errors import DependencyError, InputError
+from positionbias.core.errors import DependencyError, InputError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
@@ -72,7 +72,7 @@ def test_their_cross_encoder_gives_the_two_logits_of_a_mono_bert(tmp_path: Path)
     assert ours(load_checkpoint(place).model) == ours(model)
     for name in ("posbias.json", "manifest.json"):
         (place / name).unlink()
-    with pytest.raises(InputError, match="wanted a cross-encoder with one score; found a classifier of 2 labels"):
+    with pytest.raises(SettingError, match="this cross-encoder has 2 labels, LABEL_0, LABEL_1: name the one to rank by"):
         load_checkpoint(place)
 
 
@@ -231,7 +231,7 @@ BEYOND_OURS: dict[str, tuple[str, Callable[[Path], object], str]] = {
         "a head other than one linear layer, with a bias, to one score",
     ),
     "left to right": (
-        "labels",
+        "bare",
         lambda p: change(p, "config.json", architectures=["BertForCausalLM"]),
         "a model that reads from left to right",
     ),

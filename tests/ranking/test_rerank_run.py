@@ -17,7 +17,7 @@ from positionbias.core.manifest import manifest_path, read_manifest
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.core.run_header import RunHeader
 from positionbias.evaluation.measures import per_query
-from positionbias.models.checkpoint import Checkpoint, load_checkpoint
+from positionbias.models.checkpoint import Checkpoint, load_checkpoint, shape_of
 from positionbias.planted.generator import PlantedSettings
 from positionbias.ranking.config import Reranking
 from positionbias.ranking.rerank import rerank_run, rescore
@@ -81,7 +81,8 @@ def test_its_manifest(collection: Collection, run_path: Path, checkpoint: Checkp
     rerank_run(checkpoint, collection, run_path, out, Reranking(depth=2, name="mine"))
     manifest = read_manifest(out, kind="run")
     assert (manifest.name, manifest.command) == ("mine", "rerank")
-    assert manifest.settings == {"split": "test", "depth": 2, "precision": "float32"}
+    shape = {"model": shape_of(checkpoint.model)}
+    assert manifest.settings == {"split": "test", "depth": 2, "precision": "float32"} | shape
     assert {item.role: item.checksum for item in manifest.inputs} == {
         "model": checkpoint.manifest.content["checksum"],
         "collection": collection.checksum,
