@@ -32,7 +32,7 @@ from positionbias.core.errors import InputError, StorageError, bad_input, check_
 from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
 from positionbias.core.missing import how_to_get
-from positionbias.core.places import brought, check_place, first_place, output_place, places_of
+from positionbias.core.places import check_place, first_place, output_place, places_of
 from positionbias.core.publish import recover
 from positionbias.core.qrels import Qrels
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -41,7 +41,6 @@ from positionbias.core.seal import CACHE, verified
 from positionbias.core.shards import Strings, open_shard, read_shard
 from positionbias.core.shown import Shown
 from positionbias.core.split_tables import ANSWERS, KIND, QRELS, QUERIES, SplitFacts
-from positionbias.core.stores import address_of
 
 if TYPE_CHECKING:
     import pandas
@@ -511,7 +510,7 @@ def find_collection(place: Collection | str | Path) -> Collection:
 
 def _folder_of(place: str | Path) -> Path:
     check_place(place, "collection")
-    places = (brought(place, artefact=True),) if address_of(place) is not None else places_of(place)
+    places = places_of(place)
     for path in places:
         recover(path)
     folders = [path for path in places if path.is_dir()]
@@ -519,10 +518,8 @@ def _folder_of(place: str | Path) -> Path:
         return first_place(place, collections)
     if folders:
         raise bad_input(folders[0], wanted="a collection", found=f"a folder without {MANIFEST}", do="check the path")
-    if files := [path for path in places if path.is_file()]:
-        raise InputError(
-            f"{place}: a file, not a collection; {how_to_get(files[0] if address_of(place) is not None else place)}"
-        )
+    if any(path.is_file() for path in places):
+        raise InputError(f"{place}: a file, not a collection; {how_to_get(place)}")
     raise InputError(f"{place}: wanted a collection (a folder, or a name under {home()}); found none; {_advice(str(place))}")
 
 

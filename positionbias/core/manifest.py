@@ -35,7 +35,6 @@ from positionbias.core.seal import (
     seal_file,
     seal_folder,
 )
-from positionbias.core.stores import address_at
 
 __all__ = [
     "MANIFEST",
@@ -145,10 +144,6 @@ def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | st
     """Return an input as ``artefact`` (its final path) records it."""
     if "://" in str(path):  # a model behind an endpoint
         return InputRef(role, str(path), checksum)
-    if (address := address_at(path)) is not None:
-        return InputRef(role, str(address), checksum)
-    if address_at(artefact) is not None:  # which no path leads to from there
-        return InputRef(role, Path(path).name, checksum)
     try:
         relative = os.path.relpath(Path(path).absolute(), Path(artefact).absolute())
     except ValueError:  # another drive
@@ -157,7 +152,7 @@ def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | st
 
 
 def input_name(path: str) -> str:
-    """Return what a recorded input is called where people read it: its own name, or the address of an endpoint or in a store."""
+    """Return what a recorded input is called where people read it: its own name, or the address of an endpoint."""
     return path if "://" in path else PurePosixPath(path).name
 
 

@@ -17,12 +17,11 @@ from pathlib import Path
 from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from positionbias.core.errors import PositionBiasError, SettingError
+from positionbias.core.errors import SettingError
 from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.places import Place, input_place, output_place, refuse_inputs
 from positionbias.core.settings import SEED_HELP, Panel, Setting, settings_of
-from positionbias.core.stores import told_by_address
 
 __all__ = [
     "Before",
@@ -335,7 +334,7 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
             one.check(value)
         written = {one.flag: value for one, value in values if one.of.place == "written"}
         refuse_inputs(written, (value for one, value in values if one.of.place == "read"))
-        with models_extra(), _by_address(), _done_once(function, values):
+        with models_extra(), _done_once(function, values):
             return function(*args, **kwargs)
 
     checked.__doc__ = _described(function)
@@ -355,17 +354,6 @@ def _done_once(function: Callable[..., Any], values: Sequence[tuple[Parameter, A
     asked = [(f"{one.owner}.{one.name}", value, one.of.place == "read") for one, value in values if one.name not in left_out]
     with published_by(job_of(function.__name__, asked), output_place(written[0])):
         yield
-
-
-@contextmanager
-def _by_address() -> Iterator[None]:
-    """Name addresses in stores, not their local copies, in messages."""
-    try:
-        yield
-    except PositionBiasError as error:
-        if (told := told_by_address(error)) is error:
-            raise
-        raise told from error
 
 
 def _given(parameter: Parameter, arguments: Mapping[str, object]) -> Any:

@@ -1,8 +1,7 @@
 """Resolve the names and paths that users give, and refuse outputs that would overwrite inputs.
 
 An output is a path like any other: a relative one starts at the current directory. What is written without --out goes under
-$POSBIAS_HOME. What is read is looked for in the current directory, then under $POSBIAS_HOME. An address in a store (``core.stores``) means
-its local copy, which is brought before it is read and sent when it is written.
+$POSBIAS_HOME. What is read is looked for in the current directory, then under $POSBIAS_HOME.
 """
 
 from __future__ import annotations
@@ -16,11 +15,9 @@ from typing import Any, TypeAlias
 from positionbias.core.closest import near_file
 from positionbias.core.errors import InputError, SettingError, bad_input, check_type
 from positionbias.core.progress import remark
-from positionbias.core.stores import Address, address_at, address_of, copy_of, plain_place
 
 __all__ = [
     "Place",
-    "brought",
     "check_place",
     "first_place",
     "home_place",
@@ -48,15 +45,12 @@ def check_place(place: object, name: str = "") -> None:
 
 
 def output_place(out: Place) -> Path:
-    """Return the path of an output that was given; of an address in a store, that of its local copy.
+    """Return the path of an output that was given.
 
     Raises:
         InputError: it is no text or path, or begins with a ``~`` that no shell has expanded.
     """
     check_place(out)
-    if (address := address_of(out)) is not None:
-        return copy_of(address)
-    out = plain_place(out)
     if Path(out).parts[:1] == ("~",):
         raise bad_input(out, wanted="a path", found="a ~ that the shell left as it is", do="write $HOME instead")
     return Path(out)
@@ -68,9 +62,7 @@ def replaced_file(flag: str, file: Place) -> Path:
     Raises:
         SettingError: no such folder, one that may not be written to, or a folder in the file's place.
     """
-    if address_of(file) is not None:
-        raise SettingError(f"{flag}: wanted a file on this machine; found an address in a store; give a path")
-    place, told = plain_place(file).resolve(), f"{flag} {file}"
+    place, told = Path(file).resolve(), f"{flag} {file}"
     if not place.parent.is_dir():
         raise SettingError(f"{told}: wanted a folder that exists; found none at {place.parent}; make it first")
     if place.exists() and not place.is_file():
@@ -92,32 +84,14 @@ def places_of(name: Place) -> tuple[Path, ...]:
 
     ``./NAME`` and ``../NAME`` are looked for where they say, and nowhere else.
     """
-    given = plain_place(name)
+    given = Path(name)
     if not str(name) or str(name).startswith(".") or given.is_absolute() or ".." in given.parts:
         return (given,)
     return (given, home_place(str(given)))
 
 
-def brought(name: Place, *, artefact: bool = False) -> Path:
-    """Return a path as given; for an address in a store that of its local copy, which is brought first.
-
-    With ``artefact`` a folder without a manifest is not brought.
-
-    Raises:
-        StorageError, InputError: as ``core.store_copies.bring``.
-    """
-    check_place(name)
-    if (address := address_of(name)) is None:
-        return plain_place(name)
-    from positionbias.core.store_copies import bring
-
-    return bring(address, artefact=artefact)
-
-
 def input_place(name: Place, *, flag: str = "") -> Path:
     """Return the path of an input: in the current directory, else under $POSBIAS_HOME; where it is in neither, as given.
-
-    For an address in a store it is that of the local copy, which is brought first.
 
     Raises:
         InputError: it is no text or path; or it is in neither, and ``flag`` was given; the message names it.
@@ -125,7 +99,7 @@ def input_place(name: Place, *, flag: str = "") -> Path:
     from positionbias.core.publish import recover
 
     check_place(name, flag)
-    places = (brought(name),) if address_of(name) is not None else places_of(name)
+    places = places_of(name)
     for place in places:
         recover(place)
     there = [place for place in places if place.exists()]
@@ -146,8 +120,6 @@ def shown_place(place: Place) -> str:
     """Return a path as a user would give it: from the current directory down, by its name under $POSBIAS_HOME, else absolute."""
     from positionbias.core.files import home
 
-    if (address := address_at(place)) is not None:
-        return str(address)
     path, here = Path(os.path.normpath(Path(place).absolute())), Path.cwd()
     if path.is_relative_to(here):
         return str(path.relative_to(here))
@@ -168,7 +140,7 @@ def pasted(place: Place) -> str:
 def model_place(name: Place) -> Path | str:
     """Resolve a model's name: a folder as ``input_place`` finds it, else the name itself, which may be a hub id or ``minilm``."""
     place = input_place(name)
-    return place if place.exists() or address_of(name) is not None else str(name)
+    return place if place.exists() else str(name)
 
 
 def refuse_inputs(outputs: Mapping[str, object], inputs: Iterable[object]) -> None:
@@ -179,25 +151,14 @@ def refuse_inputs(outputs: Mapping[str, object], inputs: Iterable[object]) -> No
             directory and those around it.
     """
     every = [text for given in inputs for text in texts_in(given)]
-    stored = [(text, address) for text in every if (address := address_of(text)) is not None]
-    read = [(text, place) for text in every if address_of(text) is None for place in places_of(text) if os.path.exists(place)]
+    read = [(text, place) for text in every for place in places_of(text) if os.path.exists(place)]
     for flag, value in outputs.items():
         for written in texts_in(value):
-            if (out := address_of(written)) is not None:
-                _refuse_stored(flag, out, stored)
-                continue
             for text, given in read:
                 if problem := _meets(Path(written), given):
                     raise SettingError(
                         f"{flag}: wanted a place apart from what is read; found {written}, {problem} {text}; give another"
                     )
-
-
-def _refuse_stored(flag: str, out: Address, inputs: Iterable[tuple[str, Address]]) -> None:
-    for text, address in inputs:
-        one, other = f"{out.scheme}/{out.key}/", f"{address.scheme}/{address.key}/"
-        if one.startswith(other) or other.startswith(one):
-            raise SettingError(f"{flag}: wanted an address apart from what is read; found {out} beside {text}; give another")
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -208,10 +169,6 @@ def texts_in(value: Any) -> Iterator[str]:
     elif isinstance(value, str | Path) or hasattr(value, "path"):
         text = str(getattr(value, "path", value))
         path = text.partition("=")[2]
-        if address_of(text) is not None or address_of(path) is not None:
-            whole = text if address_of(text) is not None else path
-            yield from (whole, *([whole.rpartition(":")[0]] if ":" in whole.rpartition("/")[2] else []))
-            return
         yield from filter(None, (text, path, text.rpartition(":")[0], path.rpartition(":")[0]))
 
 

@@ -6,7 +6,6 @@ Work on ``X`` is kept beside it under hidden names until it becomes ``X``:
         .X.commit/       a complete file and its manifest, moved into place by the next process that opens ``X``
         .X.retired-ID    the former ``X``, briefly, where two names cannot be exchanged in one step
 
-A local copy of an address in a store is sent there before it gets its name (``core.store_uploads``).
 
 All bytes are synced before their names change, and the folder after that. The next process that opens or writes ``X`` completes,
 restores or removes the remains of a killed one.
@@ -31,7 +30,6 @@ from positionbias.core.durable import exchange, locked, make_folders, rename_new
 from positionbias.core.errors import OutputExistsError, PositionBiasError
 from positionbias.core.files import refuse_links, remove, storage_errors
 from positionbias.core.seal import MANIFEST, signed, unnamed_files
-from positionbias.core.stores import stored_at
 from positionbias.core.system import at, let_go, open_place
 
 __all__ = [
@@ -64,11 +62,6 @@ def refuse_existing(final: Path | str, *, overwrite: bool, folder: bool | None =
     if final.name in ("", ".."):
         raise OutputExistsError(f"{final}: wanted a new path to write to; found a folder to stand in; give --out a name")
     recover(final)
-    if (address := stored_at(final)) is not None:
-        from positionbias.core.store_uploads import refuse_stored
-
-        refuse_stored(address, overwrite=overwrite, folder=folder)
-        return
     if not os.path.lexists(final):
         return
     _refuse_special(final)
@@ -246,7 +239,6 @@ def put_folder(made: Path, final: Path, *, overwrite: bool, owned: bool = False)
     _stamp(made, final)
     sync_tree(made)
     refuse_existing(final, overwrite=overwrite, folder=True, owned=owned)
-    _send(made, made / MANIFEST, final, overwrite=overwrite)
     if not overwrite or not os.path.lexists(final):
         _put_new(made, final)
         return
@@ -259,16 +251,6 @@ def put_folder(made: Path, final: Path, *, overwrite: bool, owned: bool = False)
                 raise
         else:
             _retire(made, final)
-
-
-def _send(made: Path, manifest: Path, final: Path, *, overwrite: bool) -> None:
-    """Send what is to be the local copy of an address in a store; nothing for an ordinary path."""
-    if (address := stored_at(final)) is not None:
-        from positionbias.core.store_uploads import send
-
-        send(address, made, manifest, overwrite=overwrite)
-        remove(final)
-        remove(final.with_name(f"{final.name}.{MANIFEST}"))
 
 
 def _put_new(made: Path, final: Path) -> None:
@@ -305,7 +287,6 @@ def put_file(folder: Path, final: Path, *, overwrite: bool) -> None:
     for path in (folder / final.name, *([manifest] if with_manifest else [])):
         sync(path)
     refuse_existing(final, overwrite=overwrite, folder=False)
-    _send(folder / final.name, manifest, final, overwrite=overwrite)
     if not with_manifest and not os.path.lexists(final.with_name(manifest.name)):
         if overwrite:
             os.replace(folder / final.name, final)

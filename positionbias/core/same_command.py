@@ -33,7 +33,7 @@ class DoneBefore(OutputExistsError):
 def job_of(name: str, arguments: Sequence[tuple[str, Any, bool]]) -> str | None:
     """Return a digest of a command: its arguments by name, each with whether it names what is read.
 
-    None where one cannot be known again: a pipe, an address in a store, an object of a program.
+    None where one cannot be known again: a pipe, an object of a program.
     """
     from positionbias.core.places import texts_in
 
@@ -68,9 +68,8 @@ def _plain(value: Any) -> Any:
 def _state(place: str) -> list[tuple[str, int, int, int]]:
     """Return the state of all files that a name may mean; empty for a name of something else, such as a model of a hub."""
     from positionbias.core.places import places_of
-    from positionbias.core.stores import address_of
 
-    if place == "-" or address_of(place) is not None:
+    if place == "-":
         raise _Unknown
     marks = []
     module = Path(f"{place.partition(':')[0].replace('.', '/')}.py")  # of a user's own object

@@ -13,7 +13,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -21,7 +21,6 @@ from positionbias.core.errors import PositionBiasError, SettingError, StorageErr
 from positionbias.core.manifest import package_versions
 from positionbias.core.shard_work import MapShards
 from positionbias.core.splitter import USUAL_WORDS
-from positionbias.core.stores import copy_tokens, missing_copies
 from positionbias.engine.local import check_workers
 from positionbias.engine.ray_driver import RETRIES, RayEndedError, drivers, import_ray
 
@@ -54,14 +53,10 @@ def ray_tasks(
     place = Place(os.getcwd(), _software())
     in_order = in_order or _in_order
     if ray.is_initialized():
-        yield lambda function, items: in_order(ray, _with_copies(place), function, items)
+        yield lambda function, items: in_order(ray, place, function, items)
         return
     with drivers(partial(_connected, workers, address), in_order) as over_driver:
-        yield lambda function, items: over_driver(_with_copies(place), function, items)
-
-
-def _with_copies(place: Place) -> Place:
-    return replace(place, copies=tuple(copy_tokens().items()))
+        yield lambda function, items: over_driver(place, function, items)
 
 
 @contextmanager
@@ -199,11 +194,10 @@ def first_line(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The base folder of relative paths, the software that results depend on, and the ``copy_tokens`` of what is in stores."""
+    """The base folder of relative paths, and the software that results depend on."""
 
     folder: str
     software: tuple[tuple[str, str], ...]
-    copies: tuple[tuple[str, str], ...] = ()
 
 
 def work(place: Place, function: Callable[[Item], Out], item: Item) -> Out:
@@ -224,11 +218,6 @@ def work(place: Place, function: Callable[[Item], Out], item: Item) -> Out:
             f"{place.folder}: wanted a folder that every machine of the cluster sees; found: {error.strerror} on "
             f"{platform.node()}; work in a folder of a shared file system"
         ) from error
-    for address in missing_copies(dict(place.copies)):
-        raise StorageError(
-            f"{address}: wanted its local copy where every machine of the cluster sees it; found none on {platform.node()}; "
-            "set $POSBIAS_HOME to a folder of a shared file system"
-        )
     return function(item)
 
 

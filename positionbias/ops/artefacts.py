@@ -16,7 +16,6 @@ from positionbias.core.progress import hint, track
 from positionbias.core.settings import Panel, Setting
 from positionbias.core.shown import TEXTS
 from positionbias.core.splitter import remark_mixed_splitters
-from positionbias.core.stores import address_at
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Written
 
@@ -355,7 +354,7 @@ class Verification(Judgement):
 
     def to_json(self) -> JsonObject:
         """Return what was found of each artefact."""
-        return {"artefacts": [{**asdict(one), "path": str(address_at(one.path) or one.path)} for one in self.artefacts]}
+        return {"artefacts": [{**asdict(one), "path": str(one.path)} for one in self.artefacts]}
 
     def check(self) -> None:
         """Refuse artefacts that are damaged.

@@ -13,7 +13,7 @@ from positionbias.core.columns import Columns
 from positionbias.core.formatting import plural
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import Place, brought, input_place, output_place, pasted
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, is_quiet, say
 from positionbias.core.settings import Panel, Setting
 from positionbias.core.validation_draw import DrawnQueries, ValidationDraw
@@ -57,10 +57,6 @@ _DOCUMENTS = {"sgml": "TREC SGML", "nyt": "New York Times XML", "wapo": "Washing
 _SHOWN = 10  # absent passages named on the screen; the file has all
 
 
-def _brought(places: Sequence[Place]) -> list[Path]:
-    return [brought(place) for place in places]
-
-
 @operation
 def import_squad(
     *,
@@ -97,8 +93,8 @@ def import_squad(
     from positionbias.formats.squad_json import VERSIONS
 
     collection = read(
-        _brought(train),
-        None if test is None else brought(test),
+        [Path(place) for place in train],
+        None if test is None else Path(test),
         output_place(out),
         validation=validation.validation_queries,
         validation_by=validation.by,
@@ -152,7 +148,7 @@ def import_msmarco(
     """
     from positionbias.formats.msmarco import import_msmarco as read
 
-    work = partial(read, _brought(places), output_place(out), release=release)
+    work = partial(read, [Path(place) for place in places], output_place(out), release=release)
     collection = engine.write(work, overwrite=overwrite)
     _say_release(collection)
     return _told(collection)
@@ -192,7 +188,7 @@ def import_msmarco_docs(
     """
     from positionbias.formats.msmarco_docs import import_msmarco_docs as read
 
-    work = partial(read, _brought(places), output_place(out), fields=fields, release=release)
+    work = partial(read, [Path(place) for place in places], output_place(out), fields=fields, release=release)
     collection = engine.write(work, overwrite=overwrite)
     _say_release(collection)
     return _told(collection)
@@ -238,7 +234,7 @@ def import_orcas(
 
     work = partial(
         read,
-        _brought(places),
+        [Path(place) for place in places],
         output_place(out),
         documents=find_collection(documents) if documents else None,
         keep_unjudged=keep_unjudged,
@@ -295,7 +291,7 @@ def import_msmarco_qa(
     given = {"train": train, "validation": validation, "test": test}
     work = partial(
         read,
-        {split: _brought(files) for split, files in given.items() if files},
+        {split: [Path(file) for file in files] for split, files in given.items() if files},
         output_place(out),
         selected_only=selected_only,
     )
@@ -338,7 +334,7 @@ def import_tripclick(
     from positionbias.formats.tripclick import ABSENT, TripClickSource
     from positionbias.formats.tripclick import import_tripclick as read
 
-    work = partial(read, _brought(places), output_place(out), keep_unjudged=keep_unjudged, skip=skip)
+    work = partial(read, [Path(place) for place in places], output_place(out), keep_unjudged=keep_unjudged, skip=skip)
     collection = engine.write(work, overwrite=overwrite)
     source = collection.manifest.content_as(TripClickSource, "source")
     _say_release(collection)
@@ -406,9 +402,9 @@ def import_trec(
 
     work = partial(
         read,
-        _brought(docs),
-        [(split, brought(name)) for split, name in map(split_and_name, topics)],
-        [(split, brought(name)) for split, name in map(split_and_name, qrels)],
+        [Path(place) for place in docs],
+        [(split, Path(name)) for split, name in map(split_and_name, topics)],
+        [(split, Path(name)) for split, name in map(split_and_name, qrels)],
         output_place(out),
         reading=reading,
     )
@@ -519,7 +515,7 @@ def import_beir(
     from positionbias.formats.beir import import_beir as read
     from positionbias.formats.posir import SpanCounts
 
-    work = partial(read, brought(folder), output_place(out), titles=titles)
+    work = partial(read, Path(folder), output_place(out), titles=titles)
     collection = engine.write(work, overwrite=overwrite)
     source = collection.manifest.content_as(BeirSource, "source")
     placed = "put in front" if titles else "which is left out"

@@ -92,12 +92,7 @@ def list_artefacts(
 
 def _folder(folder: Place) -> Path:
     from positionbias.core.places import input_place
-    from positionbias.core.stores import address_of
 
-    if address_of(folder) is not None:
-        raise bad_input(
-            folder, wanted="a folder of this machine", found="an address in a store", do="list it by the store's own tools"
-        )
     place = input_place(folder)
     if not place.is_dir():
         found = "a file" if place.exists() else "nothing there"

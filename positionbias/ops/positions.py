@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Overwrite, SavedTo, Sources, operation
-from positionbias.core.places import Place, brought, home_place, output_place, pasted
+from positionbias.core.places import Place, home_place, output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.settings import Setting, given_flags
 from positionbias.core.splitter import USUAL_WORDS
-from positionbias.core.stores import address_of
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Measurements, Read, save_if_asked
 from positionbias.positions.rotate import Rotation
@@ -149,8 +148,6 @@ def debias(
         >>> pb.histogram(["planted-rotated-1"], splits=["test"]).results[0].value  # 0.15 before
         0.4...
     """
-    if address_of(collection) is not None:
-        collection = brought(str(collection), artefact=True)
     if isinstance(collection, str | Path) and _is_raw(collection):
         work = partial(_rotate_raw, collection, out, rotation, raw)
         return engine.write(work, overwrite=overwrite)

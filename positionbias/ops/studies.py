@@ -17,7 +17,6 @@ from positionbias.core.places import Place, output_place, pasted, refuse_inputs
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting, settings_of
 from positionbias.core.shard_work import GO_ON
-from positionbias.core.stores import address_at
 from positionbias.engine.choose import Engine
 from positionbias.ops.artefacts import page_of
 from positionbias.ops.outcome import Printed, Written, study_of
@@ -170,10 +169,8 @@ def _folder(place: Path) -> Path:
     """Return the folder of a study.
 
     Raises:
-        SettingError: something else stands there, or it is in a store: a study is written in steps.
+        SettingError: something else stands there.
     """
-    if (address := address_at(place)) is not None:
-        raise SettingError(f"--out: wanted a folder of this machine for the study; found {address}; give a path")
     if place.exists() and not place.is_dir():
         raise SettingError(f"--out: wanted a folder for the study; found {place}, a file; give another")
     return place

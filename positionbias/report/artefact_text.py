@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from positionbias.core.screen import line_width, shown_width, whole
-from positionbias.core.stores import address_at
 from positionbias.core.verify import Verified
 from positionbias.results.artefacts import ExportCounts, VectorFigures
 from positionbias.results.result import Result
@@ -52,7 +51,7 @@ def verification_text(artefacts: Sequence[Verified]) -> str:
         state = "damaged" if found.fault else "whole"
         more = f" ({found.strange:,} files more than its manifest names)" if found.strange else ""
         own = f"{state:<11} {found.kind:<14} {found.files:>5,} files {found.bytes / 1e6:>10,.1f} MB"
-        place = address_at(found.path) or found.path
+        place = found.path
         line = f"{own}  {place}{more}"
         fits = width is None or shown_width(line) <= width
         lines += [line] if fits else [own, whole(f"    {place}{more}", width)]

@@ -49,7 +49,6 @@ ELSEWHERE = {
     "posbias import irds": "downloads",
     "RUN --out": "no name",
     "dataset.map": "no name",
-    "s3://": "a store",
     "openai:": "an endpoint",
     "rerank:": "an endpoint",
     "chat:": "an endpoint",

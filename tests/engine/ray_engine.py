@@ -197,18 +197,6 @@ def test_relative_paths_begin_where_the_command_was_given(
             list(map_shards(os.path.abspath, ["x"]))
 
 
-def test_copies_of_what_is_in_a_store_that_a_node_does_not_see_are_refused(
-    cluster: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from positionbias.engine import ray as engine
-
-    monkeypatch.setattr(engine, "copy_tokens", lambda: {"/elsewhere/.stores/1": "s3://shelf/squad\ntoken\n"})
-    with open_engine("ray", 1, cluster.address) as map_shards:
-        found = r"^s3://shelf/squad: wanted its local copy where every machine of the cluster sees it; found none on .*; set \$POSBIAS_HOME"
-        with pytest.raises(PositionBiasError, match=found):
-            list(map_shards(math.sqrt, [1.0]))
-
-
 def test_other_software_on_a_node_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from positionbias.engine import ray as engine
 
