@@ -2,7 +2,6 @@
 
     python benchmarks/audit_false_alarms.py audit STATE [--first N] [--collections 600]  # one receipt a collection; a stopped call goes on
     python benchmarks/audit_false_alarms.py squad|spans STATE --data FILE                # real text
-    python benchmarks/audit_false_alarms.py old STATE --collections 3                    # the rule of before
     python benchmarks/audit_false_alarms.py depths STATE --data FILE                     # verdicts at several depths: benchmarks/results/audit_depths_HARDWARE_DATE.md
     python benchmarks/audit_false_alarms.py keep STATE --name NAME                       # the receipts' counts: benchmarks/results/audit_false_alarms_NAME.json
     python benchmarks/audit_false_alarms.py table                                        # of all kept counts: benchmarks/results/audit_false_alarms_HARDWARE_DATE.md
@@ -32,7 +31,6 @@ from false_alarm_counts import (
     FIRST_SEED,
     MARGIN,
     MENTIONS,
-    OLD_SIZE,
     QUERIES,
     REAL_SIZES,
     SCORERS,
@@ -59,9 +57,6 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import choose, key64
-from positionbias.evaluation.buckets import Buckets
-from positionbias.evaluation.clustered import clustered_slope, family_wise
-from positionbias.evaluation.sensitivity import BucketSettings, bucket_means
 from positionbias.models.user_code import UserFunction
 from positionbias.planted.generator import PlantedSettings, _Builder, plan_queries
 from positionbias.planted.grammar import ATTRIBUTES, FIRST_NAMES, SECOND_NAMES, PlantedQuery, Thing, question
@@ -414,49 +409,6 @@ def collection(
     }
 
 
-def old_rule(asked: Sequence[Asked], seed: int) -> dict[str, dict[str, float | None]]:
-    """By scorer the p-values that accused before manipulations did: PSI's and the slope's of nDCG@10 over start / words, and the plain moved sentence's, whose
-    neighbours stay in their order; the last corrected by Holm among the three."""
-    vocabulary = Vocabulary()
-    parts = [one.parts for one in asked]
-    instances = []
-    for one, own in zip(asked, parts, strict=True):
-        assert own is not None
-        texts = [*own.sentences, *one.candidates, one.text]
-        rest = [number for number in range(len(own.sentences)) if number != own.own]
-        moved = [[*rest[:place], own.own, *rest[place:]] for place in range(len(own.sentences))]
-        wholes = [[number] for number in range(len(own.sentences), len(texts))]
-        instances.append(Instance(one.query, [Block.of(text, vocabulary) for text in texts], [*moved, *wholes]))
-    chunks = [score_all(instances[first : first + CHUNK], vocabulary) for first in range(0, len(instances), CHUNK)]
-    widths = np.array([len(one.texts) for one in instances])
-    starts = np.cumsum(widths) - widths
-    counts = [len(own.sentences) for own in parts if own is not None]
-    query = np.repeat(np.arange(len(asked)), counts)
-    places = np.concatenate([np.arange(count) / (count - 1) for count in counts])
-    clusters = [one.passage_id for one in asked]
-    positions = np.array([len(one.text[: one.start].split()) / len(one.text.split()) for one in asked])
-    found = {}
-    for name in SCORERS:
-        scores = np.concatenate([chunk[name] for chunk in chunks])
-        rows = [scores[start : start + width] for start, width in zip(starts, widths, strict=True)]
-        ranks = np.array([1 + (row[count:-1] > row[-1]).sum() for row, count in zip(rows, counts, strict=True)])
-        values = 1 / np.log2(1 + ranks)
-        response = np.concatenate([row[:count] for row, count in zip(rows, counts, strict=True)])
-        buckets = Buckets.relative_for(len(asked))
-        figures = bucket_means(
-            values, positions, buckets, clusters, settings=BucketSettings(seed=seed, permutations=1_000, resamples=100)
-        ).figures
-        by_query = [clusters[row] for row in query]
-        p = {
-            "PSI": figures.psi.p,
-            "slope": figures.slope.p,
-            "moved": clustered_slope(places, response, by_query, query).p,
-        }
-        adjusted = family_wise(cast(dict[str, float | None], p))
-        found[name] = {"PSI": cast(float | None, p["PSI"]), "slope": cast(float | None, p["slope"]), "moved": adjusted["moved"]}
-    return found
-
-
 def squad(path: Path) -> list[list[Asked]]:
     """The questions of each article that have a trial; candidates are other paragraphs of the article."""
     articles = []
@@ -516,32 +468,19 @@ def samples(articles: Sequence[Sequence[Asked]], size: int) -> list[list[Asked]]
     return found
 
 
-def audit_samples(what: str, drawn: Sequence[Sequence[Asked]], state: Path, *, old: bool = True) -> None:
-    """One receipt a sample: its one audit by scorer, and the old rule's p-values."""
+def audit_samples(what: str, drawn: Sequence[Sequence[Asked]], state: Path) -> None:
+    """One receipt a sample: its one audit by scorer."""
     for number, asked in enumerate(drawn):
         receipt = state / f"{what}-{len(asked)}-{number:03d}.json"
-        kept_part(receipt, partial(_sample, what, asked, old=old))
+        kept_part(receipt, partial(_sample, what, asked))
 
 
-def _sample(what: str, asked: Sequence[Asked], *, old: bool) -> dict[str, Any]:
+def _sample(what: str, asked: Sequence[Asked]) -> dict[str, Any]:
     size = len(asked)
     all_scored = scored(asked, placebo_queries(asked, (size,), 1), 1, Passages.of(asked), edged=True)
     ((_, _, places),) = audits(asked, (size,), 1)
     rows = {name: verdict_of(asked, of, places, 0) for name, of in all_scored.items()}
-    return {"what": what, "queries": size, "audits": rows, "old": old_rule(asked, 1) if old else {}}
-
-
-def run_old(state: Path, collections: int) -> None:
-    """The old rule on the first thousand queries of so many collections of each condition."""
-    for number in range(collections):
-        for place, condition in enumerate(CONDITIONS):
-            receipt = state / f"old-{condition.name}-{number:04d}.json"
-            seed = 1 + number * len(CONDITIONS) + place
-            kept_part(receipt, partial(_old, condition, seed))
-
-
-def _old(condition: Condition, seed: int) -> dict[str, Any]:
-    return {"what": condition.name, "old": old_rule(planted(condition, seed, OLD_SIZE), seed)}
+    return {"what": what, "queries": size, "audits": rows}
 
 
 DEPTHS, DEPTH_QUERIES = (10, 30, 100), 100
@@ -690,7 +629,7 @@ def run_all(state: Path, numbers: range, sizes: Sequence[int]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("audit", "old", "squad", "spans", "depths", "keep", "table"))
+    parser.add_argument("what", choices=("audit", "squad", "spans", "depths", "keep", "table"))
     parser.add_argument("state", type=Path, nargs="?")
     parser.add_argument("--name", help="of kept counts")
     parser.add_argument("--data", type=Path, action="append", default=[], help="files of SQuAD, or of MS MARCO's answers")
@@ -699,8 +638,6 @@ def main() -> None:
     given = parser.parse_args()
     if given.what == "audit":
         run_all(given.state, range(given.first, given.first + given.collections), SIZES)
-    elif given.what == "old":
-        run_old(given.state, given.collections)
     elif given.what == "squad":
         articles = [article for path in given.data for article in squad(path)]
         for size in REAL_SIZES:

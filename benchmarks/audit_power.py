@@ -1,6 +1,6 @@
 """How often does an audit find a preference that is there, accuse where there is none, and hold the truth? On generated audits, and on SQuAD for length limits.
 
-    python benchmarks/audit_power.py --state FOLDER --squad FOLDER    # writes benchmarks/results/audit_power_HARDWARE_DATE.md
+    python benchmarks/audit_power.py --state FOLDER    # writes benchmarks/results/audit_power_HARDWARE_DATE.md
 
 Finished audits stay in the state folder, so that a stopped campaign goes on; several processes may share one campaign (--part).
 
@@ -19,13 +19,12 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -36,20 +35,19 @@ from positionbias.audit.audit import orders_wanted
 from positionbias.audit.evidence import Evidence, FoundEvidence
 from positionbias.audit.filler import FILLER_WORDS
 from positionbias.audit.lists import Nature, order_slopes
-from positionbias.audit.manipulate import ROUNDED, Asked, Manipulation, Measured, ask, mean_unit, measure
-from positionbias.audit.reads import Reads, longest_texts, reads_of
+from positionbias.audit.manipulate import ROUNDED, Measured, mean_unit
+from positionbias.audit.reads import Reads
 from positionbias.audit.systems import System, Task
-from positionbias.audit.trials import COLUMNS, make_trials, shortened_trials
+from positionbias.audit.trials import COLUMNS
 from positionbias.audit.verdict import list_verdict, passage_verdict
 from positionbias.core.progress import set_quiet
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
-from positionbias.core.seeds import generator, key64
+from positionbias.core.seeds import generator
 from positionbias.evaluation.clustered import family_wise
 from positionbias.models.user_code import UserFunction
 from positionbias.ranking.config import RankingConfig
 from positionbias.results.payloads import Contrast, Preference, Verdict
-from positionbias.text.sentences import parts_of
 
 MARGIN = 0.1
 NDCG = "nDCG@10"
@@ -344,111 +342,6 @@ def list_audited(queries: int, ranks: float, number: int) -> dict[str, Any]:
     return summary(list_verdict("scorer", Nature(True), slopes))
 
 
-# ---- limits, and preferences on texts, on SQuAD
-
-Sample = tuple[list[Query], dict[str, Evidence], Store]
-Score = Callable[[str, Sequence[str]], list[float]]
-
-
-def squad_samples(folder: Path, queries: int) -> Iterator[Sample]:
-    """Disjoint samples of so many questions, all of a passage in one of them as far as it has room."""
-    paragraphs = []
-    for file in sorted(folder.glob("*-v1.1.json")):
-        for article in json.loads(file.read_text(encoding="utf-8"))["data"]:
-            paragraphs += [(paragraph["context"], paragraph["qas"]) for paragraph in article["paragraphs"]]
-    order = generator(1, "squad").permutation(len(paragraphs)).tolist()
-    asked: list[Query] = []
-    evidence: dict[str, Evidence] = {}
-    texts: dict[str, str] = {}
-    for number in order:
-        context, questions = paragraphs[number]
-        texts[f"p{number}"] = context
-        for question in questions[: queries - len(asked)]:
-            answer = question["answers"][0]
-            start, name = answer["answer_start"], question["id"]
-            asked.append(Query(name, question["question"]))
-            evidence[name] = Evidence(name, f"p{number}", start, start + len(answer["text"]), 0, 1, 2)
-        if len(asked) == queries:
-            yield asked, evidence, Store(texts)
-            asked, evidence, texts = [], {}, {}
-
-
-def overlap(limit: int | None) -> Callable[[str, Sequence[str]], list[float]]:
-    """Words in common with the first words of a passage, or with all of it."""
-
-    def words(text: str) -> list[str]:
-        return text.lower().replace(".", " ").replace(",", " ").replace("?", " ").split()
-
-    def score(query: str, passages: Sequence[str]) -> list[float]:
-        asked = set(words(query))
-        return [float(len(asked.intersection(words(" ".join(text.split()[:limit]))))) for text in passages]
-
-    return score
-
-
-def placed(sample: Sample, shape: str, size: float, unit: float) -> Score:
-    """Overlap, noise of 0.3 units that is hashed from query and text, and ``size`` units by where the evidence sentence stands."""
-    own = {}
-    for query in sample[0]:
-        item = sample[1][query.query_id]
-        parts = parts_of(sample[2].known[item.passage_id], item.start, item.end)
-        own[query.text] = None if isinstance(parts, str) else parts.sentences[parts.own]
-    plain, normal = overlap(None), NormalDist()
-
-    def place(sentence: str | None, text: str) -> float:
-        found = -1 if sentence is None else text.find(sentence)
-        if sentence is None or found < 0:
-            return 0.0
-        return float(SHAPES[shape][0](np.array(found / max(1, len(text) - len(sentence)))))
-
-    def score(query: str, passages: Sequence[str]) -> list[float]:
-        noise = [normal.inv_cdf((key64(1, "noise", query, text) + 0.5) / 2**64) for text in passages]
-        return [
-            words + unit * (size * place(own.get(query), text) + NOISE * random)
-            for words, text, random in zip(plain(query, passages), passages, noise, strict=True)
-        ]
-
-    return score
-
-
-def squad_placed(sample: Sample, shape: str, size: float) -> dict[str, Any]:
-    """One audit of a scorer with a preference on these texts, ``size`` in deviations of words in common."""
-    asked, _, texts = sample
-    pool, rng, plain = list(texts.known.values()), generator(1, "unit"), overlap(None)
-    unit = np.mean([np.std(plain(query.text, [pool[place] for place in rng.choice(len(pool), 10)])) for query in asked])
-    return squad_audited(sample, placed(sample, shape, size, float(unit)))
-
-
-def squad_audited(sample: Sample, scorer: Score, seed: int = 1) -> dict[str, Any]:
-    """One audit of a scorer on these texts, with two orders and nine competitors a query."""
-    asked, evidence, texts = sample
-    pool = sorted(texts.known)
-    rng = generator(seed, "competitors")
-    lists = []
-    for name in sorted(evidence):
-        others = [
-            pool[place] for place in rng.choice(len(pool), 10, replace=False) if pool[place] != evidence[name].passage_id
-        ][:9]
-        lists.append((name, [evidence[name].passage_id, *others], -np.arange(1 + len(others))))
-    task = task_of(asked, evidence, Run("first", lists), texts)
-    system = System("scorer", model=UserFunction(scorer))
-    ranked = system.scored(task, texts, task.candidates, "")
-    how, known = Manipulation(system, task, NDCG, seed, False, ranked, None, None), Asked()
-    trials, skipped = make_trials(task, task.query_ids, most=len(asked), orders=2, seed=seed)
-    ask(how, trials, known, "")
-    reads = reads_of(system, task, longest_texts(trials), declared=None, listwise=False, seed=seed)
-    made = measure(how, trials, known, reads.fits)
-    short, shortened = shortened_trials(task, trials, made.whole, reads.fits, orders=2, seed=seed), None
-    if short:
-        ask(how, short, known, "")
-        shortened = measure(how, short, known, reads.fits)
-    verdict = passage_verdict("scorer", made, NDCG, MARGIN, reads, {}, shortened)
-    return {**summary(verdict), "limit": reads.words, "queries": len(trials), "skipped": sum(skipped.values())}
-
-
-# ---- the campaign
-
-
 def kept(state: Path, name: str, audits: int, one: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
     """The audits of one kind: those in the state folder, and the others made now."""
     found = []
@@ -658,59 +551,17 @@ def order_table(state: Path) -> list[str]:
     return [*lines, ""]
 
 
-def squad_table(state: Path, folder: Path) -> list[str]:
-    """Limits found, and none where there is none."""
-    samples = list(squad_samples(folder, 400))
-    lines = [
-        "## Length limits",
-        "",
-        f"Overlap with the first 100 words, and with all of them, on {len(samples)} disjoint samples of 400 questions of SQuAD's files; the scorer does not say what it reads.",
-        "",
-        "| scorer | limit found | where (median, least, most) | prefers a place within what it reads | interval [0, 0] |",
-        "|---|---|---|---:|---:|",
-    ]
-    for name, limit in (("first 100 words", 100), ("all words", None)):
-        rows = kept(
-            state, f"squad_{limit}", len(samples), lambda number, limit=limit: squad_audited(samples[number], overlap(limit))
-        )
-        limits = [row["limit"] for row in rows if row["limit"] is not None]
-        where = f"{np.median(limits):.0f}, {min(limits):.0f}, {max(limits):.0f} words" if limits else "–"
-        prefers = sum(row["preference"] not in (Preference.NONE.value, Preference.UNKNOWN.value) for row in rows)
-        zero = sum(row["effects"][0][4:6] == [0, 0] for row in rows)
-        lines.append(f"| {name} | {shared(len(limits), len(rows))} | {where} | {prefers} | {zero} |")
-    lines += [
-        "",
-        "## Preferences on texts",
-        "",
-        f"The same samples (of 400 questions {np.median([row['queries'] for row in rows]):.0f} have a sentence to move, median), asked in two orders: words in common, noise of {NOISE} deviations hashed from query and text, and 0.2 deviations by the place of the evidence's sentence.",
-        "",
-        "| preference | found | opposite side | another shape |",
-        "|---|---|---|---:|",
-    ]
-    for shape in list(SHAPES)[1:5]:
-        rows = kept(
-            state,
-            f"squad_{shape.replace(' ', '_')}",
-            len(samples),
-            lambda number, shape=shape: squad_placed(samples[number], shape, 0.2),
-        )
-        lines.append(f"| {SHAPES[shape][1].value}: {shape} | {' | '.join(counted(rows, SHAPES[shape][1]))} |")
-    return [*lines, ""]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--state", type=Path, required=True, help="folder of finished audits")
-    parser.add_argument("--squad", type=Path, help="folder of SQuAD's files; left out: neither lists nor limits are measured")
     parser.add_argument(
-        "--part", choices=("none", "margin", "power", "coverage", "order", "squad"), help="make this part's audits and no table"
+        "--part", choices=("none", "margin", "power", "coverage", "order"), help="make this part's audits and no table"
     )
     given = parser.parse_args()
     set_quiet(True)
     given.state.mkdir(parents=True, exist_ok=True)
     tables = {"none": none_table, "margin": margin_table, "power": power_table, "coverage": coverage_table}
-    if given.squad is not None:
-        tables |= {"order": order_table, "squad": lambda state: squad_table(state, given.squad)}
+    tables["order"] = order_table
     if given.part:
         print("\n".join(tables[given.part](given.state)))
         return
@@ -721,7 +572,7 @@ def main() -> None:
         "",
         f"{hardware()}; one thread; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; {seconds(given.state):,.0f} s of the processor.",
         "",
-        f"    python benchmarks/audit_power.py --state FOLDER{' --squad FOLDER' if given.squad else ''}",
+        "    python benchmarks/audit_power.py --state FOLDER",
         "",
         "Shares with their exact binomial 95 % interval.",
         "",

@@ -31,7 +31,8 @@ from measuring import hardware, result_place
 from positionbias.audit.audit import make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Task
-from positionbias.audit.two_runs import MARGIN, RotatedRun, moves_of, two_run_verdict
+from positionbias.audit.two_runs import RotatedRun, moves_of, two_run_verdict
+from positionbias.audit.verdict import MEASURE_MARGIN
 from positionbias.audit.verdict import answer as answer_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
@@ -307,7 +308,7 @@ def audits_of(cell: Cell, seed: int, folder: Path, queries: int, real: Path | No
             if one.value is not None and one.interval is not None:
                 answer = answer_of(
                     [Effect(Contrast.RUNS, "nDCG@10", one.value, one.interval.low, one.interval.high, queries=one.count)],
-                    MARGIN,
+                    MEASURE_MARGIN,
                 ).preference
                 rows.append((cell.name, scorer, name, one.value, not one.interval.low <= 0 <= one.interval.high, answer))
     return rows
@@ -390,7 +391,7 @@ def main() -> None:
         "",
         f"Planted: {given.audits} collections a cell, each drawn anew, {given.queries} queries, {8 * given.queries:,} passages of 4 to 8 sentences. SQuAD: "
         f"{given.real_audits} samples of {4 * given.queries:,} queries of its development set, which overlap: counts, no rates. {DRAWS} rotations, BM25's first {DEPTH}, nDCG@10, "
-        f"margin {MARGIN}. *Plain slope*: change on move, all draws that leave the answer whole. *Answer whole*: strata, mirrored weights and the original quality, the same draws. "
+        f"margin {MEASURE_MARGIN}. *Plain slope*: change on move, all draws that leave the answer whole. *Answer whole*: strata, mirrored weights and the original quality, the same draws. "
         "*Sentence whole*: the delivered one, which leaves out draws through the answer's sentence.",
         "",
         *tables(rows),

@@ -27,7 +27,6 @@ FIRST_SEED = 100_001
 MENTIONS, STRANGERS = 7, 2  # a query's candidates: passages that mention its words, and passages of other queries
 MARGIN = AuditSettings().margin
 SCORERS = (*UNORDERED, *ORDERED)
-OLD_SIZE = 1_000
 
 NOMINAL, MOST, LEVEL = 0.05, 0.06, 0.95
 
@@ -107,23 +106,7 @@ class Moments(NamedTuple):
         return f"{mean:+.4f} [{mean - half:+.4f}, {mean + half:+.4f}]"
 
 
-class OldCounted(NamedTuple):
-    """Samples, and those that the old rule accused by place and by the moved sentence."""
-
-    samples: float = 0
-    by_place: float = 0
-    moved: float = 0
-
-    @staticmethod
-    def of(row: Mapping[str, float | None]) -> OldCounted:
-        return OldCounted(1, any(_below(row[test]) for test in ("PSI", "slope")), _below(row["moved"]))
-
-
-def _below(p: float | None) -> bool:
-    return p is not None and p < NOMINAL
-
-
-Row = TypeVar("Row", Counted, Moments, OldCounted)
+Row = TypeVar("Row", Counted, Moments)
 
 
 def _sum(rows: Iterable[Row]) -> Row:
@@ -133,8 +116,7 @@ def _sum(rows: Iterable[Row]) -> Row:
 
 @dataclass
 class Counts:
-    """A campaign's counts. Keys are joined with "|": ``planted`` has scorer, size and condition; ``effects`` scorer and contrast; ``real`` scorer, text and size;
-    ``old`` scorer, text or condition, and size. ``made`` says where and of what, in words; ``seeds`` are those of the planted
+    """A campaign's counts. Keys are joined with "|": ``planted`` has scorer, size and condition; ``effects`` scorer and contrast; ``real`` scorer, text and size. ``made`` says where and of what, in words; ``seeds`` are those of the planted
     collections, so that none is counted twice."""
 
     made: list[str] = field(default_factory=list)
@@ -144,7 +126,6 @@ class Counts:
     planted: dict[str, Counted] = field(default_factory=dict)
     effects: dict[str, Moments] = field(default_factory=dict)
     real: dict[str, Counted] = field(default_factory=dict)
-    old: dict[str, OldCounted] = field(default_factory=dict)
 
     @staticmethod
     def of(state: Path) -> Counts:
@@ -166,7 +147,7 @@ class Counts:
         self.made, self.seeds = [*self.made, *other.made], sorted([*self.seeds, *other.seeds])
         self.seconds += other.seconds
         self.collections = dict(Counter(self.collections) + Counter(other.collections))
-        for name in ("planted", "effects", "real", "old"):
+        for name in ("planted", "effects", "real"):
             mine, theirs = getattr(self, name), getattr(other, name)
             mine.update({key: _sum([mine[key], row]) if key in mine else row for key, row in theirs.items()})
 
@@ -179,7 +160,7 @@ class Counts:
     def read(place: Path) -> Counts:
         """As written."""
         row = json.loads(place.read_text(encoding="utf-8"))
-        kinds = {"planted": Counted, "effects": Moments, "real": Counted, "old": OldCounted}
+        kinds = {"planted": Counted, "effects": Moments, "real": Counted}
         rows = {name: {key: kind(*values) for key, values in row.pop(name).items()} for name, kind in kinds.items()}
         return Counts(**row, **rows)
 
@@ -204,9 +185,8 @@ def _counts_of(one: Mapping[str, Any]) -> Counts:
                         if values := [value for value in known if value is not None]:
                             found.effects[f"{name}|{contrast}"] = Moments.of(values)
     else:
-        group = f"{one['what']}|{one.get('queries', OLD_SIZE)}"
-        found.real = {f"{name}|{group}": Counted.of([row]) for name, row in one.get("audits", {}).items()}
-        found.old = {f"{name}|{group}": OldCounted.of(row) for name, row in one["old"].items()}
+        group = f"{one['what']}|{one['queries']}"
+        found.real = {f"{name}|{group}": Counted.of([row]) for name, row in one["audits"].items()}
     return found
 
 
@@ -279,14 +259,19 @@ def _sizes(counts: Counts) -> list[str]:
 
 
 def real_tables(counts: Counts) -> list[str]:
-    """Counts on real text, and the old rule's beside them."""
-    lines = ["", "## Real text", "", "Measured where effects were still in deviations of a query's candidates' scores. Counts only: samples of one set share its articles' style, and blindness is known of the scorer, not of the set. SQuAD: samples of whole articles, disjoint; candidates are nine other paragraphs of the article. "
-             "MS MARCO: the answers found word for word in a passage; candidates are nine other passages. Found / cannot tell / samples.", ""]  # fmt: skip
-    lines += _by_group(counts.real, (*SCORERS, *EDGED), lambda one: (one.found, one.unknown, one.audits), ", {:,} queries")
-    lines += ["", "## The rule that manipulations replaced", "", "PSI (permutation) or the slope of nDCG@10 over start / words with p < 0.05, uncorrected; and the plain moved sentence (neighbours in their order) with Holm's p < 0.05 among the three. "
-              "PSI or slope / moved sentence / samples; the planted ones have 1,000 queries.", ""]  # fmt: skip
-    lines += _by_group(counts.old, SCORERS, lambda one: (one.by_place, one.moved, one.samples), ", {:,}")
-    return lines
+    """Counts on real text."""
+    lines = [
+        "",
+        "## Real text",
+        "",
+        "Counts only: samples of one set share its articles' style, and blindness is known of the scorer, not of the set. SQuAD: "
+        "samples of whole articles, disjoint; candidates are nine other paragraphs of the article. MS MARCO: the answers found "
+        "word for word in a passage; candidates are nine other passages. Found / cannot tell / no reaction / samples.",
+        "",
+    ]
+    return lines + _by_group(
+        counts.real, (*SCORERS, *EDGED), lambda one: (one.found, one.unknown, one.unreactive, one.audits), ", {:,} queries"
+    )
 
 
 def _by_group(rows: Mapping[str, Any], scorers: Sequence[str], shown: Any, title: str) -> list[str]:
@@ -311,7 +296,7 @@ def table(counts: Counts, parts: Sequence[str]) -> str:
         [
             "# How often the audit accuses scorers that are blind to places",
             "",
-            *(f"    python benchmarks/audit_false_alarms.py {line}" for line in ("audit STATE", "squad STATE --data FILE", "spans STATE --data FILE", "old STATE --collections 5", "keep STATE --name NAME", "table")),
+            *(f"    python benchmarks/audit_false_alarms.py {line}" for line in ("audit STATE", "squad STATE --data FILE", "spans STATE --data FILE", "keep STATE --name NAME", "table")),
             "",
             "Campaigns, with their counts:",
             "",

@@ -1,11 +1,10 @@
 """Does a calibrated threshold keep its precision on topics that it was not set on: the paper's rule and the lower bound, by cross-validation.
 
-    python benchmarks/leakage_thresholds.py $POSBIAS_DATA --planted FOLDER     # writes benchmarks/results/leakage_thresholds_HARDWARE_DATE.md
+    python benchmarks/leakage_thresholds.py $POSBIAS_DATA     # writes benchmarks/results/leakage_thresholds_HARDWARE_DATE.md
 
 On the 741 labelled pairs of the leakage paper (Robust04): cross-validations over topics; split halves; topics drawn with replacement, where the labelled
 pairs are the population and the truth is known. On planted pairs: a precision that rises with the score, topics that differ, and a known truth. Nothing
-is fitted but the threshold. Last, what the detectors find of the planted collection of ``leakage_planted``, made in FOLDER. The table holds figures
-alone, no text of a query.
+is fitted but the threshold. The table holds figures alone, no text of a query.
 """
 
 from __future__ import annotations
@@ -15,10 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from leakage_planted import DETECTED, PLANTED, detection
 from measuring import hardware, result_place
 
-from positionbias.core.collection import Collection
 from positionbias.core.seeds import generator
 from positionbias.formats.trec_topics import read_topics
 from positionbias.leakage.calibrate import PRECISION, Rule, calibrate, enough, held_out, lowest
@@ -29,7 +26,6 @@ from positionbias.leakage.queries import field_texts, tsv_source
 from positionbias.leakage.score import scored
 from positionbias.leakage.settings import FindSettings
 from positionbias.ops.query_encoder import Encoder
-from positionbias.planted.generator import write_planted
 
 REPEATS, HALVES, DRAWS = 200, 200, 1_000
 NAMES = {Rule.PAPER: "paper (before)", Rule.BOUND: "lower bound (after)"}
@@ -130,11 +126,8 @@ def words_alone(folder: Path) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="the folder with leakage/annotated_iteration_N.jsonl")
-    parser.add_argument("--planted", type=Path, required=True, metavar="FOLDER", help="where the planted collection is or goes")
     given = parser.parse_args()
-    folder, place = given.data / "leakage", given.planted / "planted"
-    if not place.exists():
-        write_planted(place, PLANTED)
+    folder = given.data / "leakage"
     recorded = [pair for n in (1, 2, 3) for pair in read_pairs(folder / f"annotated_iteration_{n}.jsonl")]
     _, encode = Encoder("minilm", device="cpu").open()
     minilm = scored(scored(recorded, "cosine", encode=encode), "both", encode=encode)
@@ -147,7 +140,7 @@ def main() -> None:
     lines = [
         "# Thresholds of leakage on held-out topics",
         "",
-        f"`python benchmarks/leakage_thresholds.py $POSBIAS_DATA --planted FOLDER` on {hardware()}. {len(recorded)} labelled pairs of "
+        f"`python benchmarks/leakage_thresholds.py $POSBIAS_DATA` on {hardware()}. {len(recorded)} labelled pairs of "
         f"{len({pair.test_id for pair in recorded})} Robust04 topics, all drawn by a cosine of 0.901 or more. Wanted precision {PRECISION}.",
         "",
         f"## Cross-validation over topics ({REPEATS} times 5 folds)",
@@ -177,12 +170,6 @@ def main() -> None:
         "| topics of | queries | topics |",
         "|---|---|---|",
         *words_alone(folder),
-        "",
-        "## Planted leakage: 1,000 near-duplicates of 2,000 test queries",
-        "",
-        f"| {' | '.join(DETECTED)} |",
-        f"|{'---|' * len(DETECTED)}",
-        *detection(Collection(place), "minilm"),
     ]
     result_place("leakage_thresholds").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))

@@ -4,7 +4,7 @@
 
 Values are simulated: a query's difficulty, shared by all systems; what a training gains on one set (a normal effect); and what it gains on a query (nothing for three queries in four, normal for
 the fourth, as ranks rarely change). Their sizes are those of trained models: with 200 queries a side, clean trainings differ by 0.0217 nDCG@10 between test and fresh queries, by 0.0121 between test
-queries and paraphrases (``suspect_planted`` of 2026-11-22, 20 collections, 80 trainings), of which 0.0187 and 0.0098 are taken to be the queries' part (0.0187 and 0.0095 in
+queries and paraphrases (20 collections, 80 trainings, of 2026-11-22), of which 0.0187 and 0.0098 are taken to be the queries' part (0.0187 and 0.0095 in
 27 further trainings). Finished cells are kept in FOLDER.
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from benchmark_numbers import Cell, Row, find, rows, told
 from speed_tables import peers, speed
 
-from positionbias.core.formatting import count, decimal
+from positionbias.core.formatting import decimal
 from positionbias.leakage.thresholds import KNOWN
 
 __all__ = ["BENCHMARK_TABLES"]
@@ -101,103 +101,6 @@ def leakage_scores() -> list[str]:
     return _table([*heads, "threshold by `--rule paper`"], lines)
 
 
-LEAKED: Columns = {
-    "before: swaps printed": ("before: swaps printed", ".1f"),
-    '"changed", %': ("changed, % [95 % CI]", ".1f"),
-    "any swap named, %": ("any swap named, %", ".1f"),
-    "of the named, false, %": ("false among named, %", ".1f"),
-}
-ON_RUNS, SIMULATED = "Planted leakage", "Simulated systems"
-LEAKAGES: Sequence[tuple[str, int, list[int | float], float]] = (
-    ("False alarms: topics marked at random", 20, [7, 30], 0),
-    ("False alarms: topics marked at random", 20, [25, 50], 0),
-    (ON_RUNS, 20, [25, 50], 0.1),
-    (ON_RUNS, 20, [25, 50], 0.2),
-    (ON_RUNS, 20, [7, 30], 0.2),
-    (ON_RUNS, 5, [25, 50], 0.2),
-    (SIMULATED, 20, [200, 1000], 0.05),
-)
-
-
-def leaked_order() -> list[str]:
-    """What is said of the order of systems where nothing leaks, and where a third of them gains by it."""
-    lines = []
-    for section, systems, leaked, gain in LEAKAGES:
-        wanted: Row = {"systems": systems, "leaked": leaked, "gain": gain}
-        row = find(rows("leaked_null", "before: swaps printed", section), wanted)
-        name = f"{systems}, simulated" if section == SIMULATED else str(systems)
-        gains = f"{gain:g}" if gain else "none: marked at random"
-        lines.append([name, _of(leaked), gains, *_cells(row, LEAKED)])
-    return _table(["systems", "leaked", "gain of a third of the systems", *LEAKED], lines)
-
-
-EASY: Columns = {
-    "without classes of difficulty": ("random splits of all queries", ".1f"),
-    "within classes, as it is": ("within classes of difficulty (as it is)", ".1f"),
-}
-
-
-def leaked_easy() -> list[str]:
-    """False alarms where the queries that are marked are easy."""
-    found = [row for row in rows("leaked_null", "marked") if row["marked"] == "easy"]
-    heads = ["systems", "easy topics marked", *(f'"changed", %, {head}' for head in EASY)]
-    return _table(heads, [[told(row["systems"]), _of(row["leaked"]), *_cells(row, EASY)] for row in found])
-
-
-FOUND: Columns = {
-    "precision": ("precision", ".3f"),
-    "recall": ("recall", ".3f"),
-    "identical": ("recall, identical", ".3f"),
-    "specialization": ("recall, specialization", ".3f"),
-    "reformulation": ("recall, reformulation", ".3f"),
-    "generalization": ("recall, generalization", ".3f"),
-}
-DETECTORS = {
-    "lexical, Jaccard 0.6": "lexical, Jaccard 0.6",
-    "lexical, Jaccard 0.8": "lexical, Jaccard 0.8",
-    "semantic, cosine 0.7": "semantic (`minilm`), cosine 0.7",
-    "semantic, cosine 0.85": "semantic (`minilm`), cosine 0.85",
-    "semantic, cosine 0.8973": "semantic (`minilm`), cosine 0.8973, its own",
-    "both, cosine 0.8973, Jaccard 0.6": "both, 0.8973 and 0.6 (the defaults)",
-}
-
-
-def leakage_found() -> list[str]:
-    """What the detectors find of a planted leakage."""
-    found = rows("leakage_thresholds", "detector")
-    return _table(
-        ["detector", *FOUND], [[label, *_cells(find(found, {"detector": name}), FOUND)] for name, label in DETECTORS.items()]
-    )
-
-
-REMEMBERED: Columns = {
-    "nDCG@10, leaked queries": ("change, leaked queries", "+.3f"),
-    "nDCG@10, clean queries": ("change, clean queries", "+.3f"),
-    "nDCG@10, all queries": ("change, all queries", "+.3f"),
-    "rank of leaked passages": ("change of rank", "+.2f"),
-    "of leaked passages it did not see": ("of those held back", "+.2f"),
-}
-TRAININGS: Sequence[tuple[str, float]] = (
-    ("KNRM, rate 0.01, 1 epoch", 0.25),
-    ("KNRM, rate 0.01, 1 epoch", 1),
-    ("KNRM, rate 0.01, 5 epochs", 0.25),
-    ("KNRM, rate 0.01, 5 epochs", 1),
-    ("TK, rate 0.001, 1 epoch", 1),
-    ("TK, rate 0.001, 5 epochs", 0.25),
-    ("TK, rate 0.001, 5 epochs", 1),
-)
-
-
-def leakage_remembered() -> list[str]:
-    """What models remember of queries that leaked into their training."""
-    found = rows("leakage_planted", "change of rank")
-    lines = [
-        [training, f"{share:g}", *_cells(find(found, {"training": training, "share": share}), REMEMBERED)]
-        for training, share in TRAININGS
-    ]
-    return _table(["training", "share that leaks", *REMEMBERED], lines)
-
-
 # docs/contamination.md
 
 
@@ -263,25 +166,6 @@ def suspect_queries() -> list[str]:
         for row in rows("suspect_rates", printed, "By queries")
     ]
     return _table(["against", *powers, "the call prints"], lines)
-
-
-def suspect_planted() -> list[str]:
-    """The answers about planted models."""
-    answers = ("suspicious", "not suspicious", "cannot tell")
-    models = {
-        "each clean one in turn": "each clean one in turn",
-        "trained on all test judgements": "trained on all test judgements",
-        "trained on those of a tenth of the test queries": "trained on those of a tenth of the test queries",
-        "student of a teacher that saw all test judgements": "student, by KL, of the teacher that saw all",
-    }
-    found = rows("suspect_planted", "excess, mean")
-    lines = []
-    for model, label in models.items():
-        row = find(found, {"model": model, "against": "fresh", "controls": 8})
-        lines.append(
-            [label, told(row["controls"]), told(row["excess, mean"], "+.3f"), *(_of(row[answer]) for answer in answers)]
-        )
-    return _table(["model", "controls", "excess, mean nDCG@10", *answers], lines)
 
 
 # docs/models.md
@@ -355,233 +239,16 @@ def pool_verdict() -> list[str]:
     return _table(["data", *columns], lines, numbers=len(columns))
 
 
-# docs/dense.md
-
-
-def dense_search() -> list[str]:
-    """Exact and approximate search of a million vectors."""
-    searches = {
-        "exact, `--index exact`": "exact",
-        "exact, faiss IndexFlatIP in float32": "faiss's own exact search",
-        "HNSW, search width 100": "HNSW, search width 100",
-        "HNSW, search width 200": "HNSW, search width 200",
-        "HNSW, search width 800": "HNSW, search width 800",
-        "IVF, probes 8": "IVF (1,024 lists), 8 probes",
-        "IVF, probes 32": "IVF, 32 probes",
-        "IVF, probes 128": "IVF, 128 probes",
-    }
-    found, built = rows("dense_ann", "search"), rows("dense_ann", "index")
-    lines = []
-    for name, label in searches.items():
-        row = find(found, {"search": name})
-        index = next((one for one in built if name.lower().startswith(str(one["index"]))), None)
-        cost = [told(index["build, processor s"]), told(index["memory with the index open, MiB"])] if index else ["–", "–"]
-        lines.append([label, told(row["recall@100"], ".3f"), told(row["queries/s by processor time"]), *cost])
-    return _table(
-        ["index", "recall@100 of the exact", "queries a processor second", "build, processor s", "in memory, MiB"],
-        lines,
-        numbers=4,
-    )
-
-
-# docs/cluster.md
-
-BILLION = 1_000_000_000
-
-
-def cluster_bytes() -> list[str]:
-    """What a billion passages take, by the bytes of one."""
-    found = rows("step_rates", "bytes a passage")
-    lines = [
-        [told(row["what"]), told(row["bytes a passage"], ".1f"), f"{_number(row['bytes a passage']):,.0f} GB"] for row in found
-    ]
-    return _table(["what", "bytes a passage", "a billion passages"], lines, numbers=2)
-
-
-RAW = {
-    "debias of the raw TSV, BlingFire's words": "debias, blingfire words, 2 workers",
-    "debias of the raw TSV, words at white space": "debias, whitespace words, 2 workers",
-}
-
-
-def cluster_time() -> list[str]:
-    """How long a billion passages take, by the rate of a core."""
-    rates = {told(row["step"]): _number(row["MB of TSV a second"]) for row in rows("step_rates", "MB of TSV a second")}
-    both = rows("debias_speed", "MB/s")
-    rates |= {label: _number(find(both, {"": name})["MB/s"]) / 2 for label, name in RAW.items()}
-    size = BILLION * _number(find(rows("step_rates", "bytes a passage"), {"what": "`collection.tsv`"})["bytes a passage"]) / 1e6
-    lines = []
-    for step, rate in rates.items():
-        hours = size / rate / 3600
-        lines.append(
-            [step, decimal(rate, 0), decimal(hours, 1), f"{decimal(hours / 2, 1)} h", f"{count(round(hours * 60 / 64))} min"]
-        )
-    return _table(["step", "MB of TSV a second and core", "core-hours", "2 cores", "64 cores"], lines, numbers=4)
-
-
-def _number(cell: Cell) -> float:
-    assert isinstance(cell, int | float)
-    return cell
-
-
-# docs/results.md
-
-
-def corpus_speed() -> list[str]:
-    """Steps over an invented corpus of MS MARCO's size."""
-    debias = rows("debias_speed", "MB/s")
-
-    def rate(name: str) -> str:
-        return told(find(debias, {"": name})["MB/s"])
-
-    plain, words = (find(debias, {"": f"debias, {kind} words, 2 workers"}) for kind in ("whitespace", "blingfire"))
-    limit = "the limit: BlingFire's C function, 2 processes"
-    texts = find(rows("lookups", "look-ups/s"), {"texts from": "collection", "among passages": 8_841_823})
-    histograms = [
-        find(rows("histogram_growth", "run"), {"rows": 1_000_000, "run": f"{way}, 2 workers"})
-        for way in ("offsets", "matching")
-    ]
-    built = [find(rows("bm25_backends", "index, MB"), {"backend": backend}) for backend in ("bm25s", "lucene")]
-    searched = [
-        find(rows("bm25_backends", "queries/s, again"), {"backend": backend, "workers": 1}) for backend in ("bm25s", "lucene")
-    ]
-    lines = [
-        [
-            "`debias` of the raw TSV, white-space words, two workers",
-            f"{told(plain['MB/s'])} MB/s ({told(plain['seconds'])} s); `cat FILE > FILE2`: {rate('cat FILE > FILE2')} MB/s; "
-            f"peak memory of all processes {told(plain['peak memory, MB'])} MB",
-        ],
-        [
-            "the same, BlingFire's words",
-            f"{told(words['MB/s'])} MB/s ({told(words['seconds'])} s). The limit is BlingFire's own C function in two processes: {rate(limit)} MB/s for the calls alone "
-            f"(ours is {told(words['of the limit'], '.0%')} of it), {rate(f'{limit}, with reading and finding the texts')} with reading the file and finding the texts; "
-            f"the plain Python loop: {rate('the plain loop, 1 process')} MB/s",
-        ],
-        [
-            "texts by random ids, 1,000 batches of 1,000",
-            f"{told(texts['look-ups/s'])} a second; {told(texts['RssAnon, MB'])} MB of anonymous memory",
-        ],
-        [
-            "`histogram` of 1,000,000 answers, two workers",
-            f"{told(histograms[0]['s'])} s with offsets, {told(histograms[1]['s'])} s matching; {told(histograms[0]['of it anonymous'])} of anonymous memory",
-        ],
-        [
-            "`retrieve`: index by bm25s / Lucene",
-            f"{_both(built, 'of all processors, s')} s of processor time; {_both(built, 'index, MB')} MB on disk",
-        ],
-        [
-            "`retrieve`: top 1,000, bm25s / Lucene",
-            f"{_both(searched, 'queries/s, again')} queries a second with one worker; {_both(searched, 'of it anonymous, MB')} MB of anonymous memory",
-        ],
-    ]
-    return _table(["step", "measured"], lines)
-
-
-def _both(found: Sequence[Row], head: str) -> str:
-    return " / ".join(told(row[head]) for row in found)
-
-
-def model_speed() -> list[str]:
-    """Steps with models, each beside a peer of the same run."""
-    once = rows("rerank_cached", "once each, s")
-    memory = [told(row["beyond these, MB"]) for row in rows("corpus_memory", "beyond these, MB")]
-    depths = {told(row["way"]): told(row["processor, s"]) for row in rows("depth_tuning", "way")}
-    clicks = {told(row[""]): row for row in rows("clicks_sampling", "processor seconds")}
-    whole, loop = (clicks[f"{name}, worked out"] for name in ("posbias trainset clicks", "plain loop"))
-    search = {told(row["search"]): row for row in rows("dense_ann", "search")}
-    built = {told(row["index"]): told(row["build, processor s"]) for row in rows("dense_ann", "index")}
-    near = [search["HNSW, search width 100"], search["IVF, probes 8"]]
-    by_processor = "queries/s by processor time"
-    exact = told(search["exact, `--index exact`"][by_processor])
-    lines = [
-        [
-            "TK and BERT_DOT re-ranking, 10,570 questions × 30",
-            f"{' and '.join(told(row['once each, s']) for row in once)} s",
-            f"pair by pair {' and '.join(told(row['speed-up']) for row in once)} times as long (on a sample)",
-        ],
-        [
-            "memory beyond weights and optimiser over the 8.8 M invented passages, 6,980 × 1,000 candidates read and written: re-ranking by TK, BERT_DOT, BERT_CAT; training TK",
-            f"{', '.join(memory[:3])}; {memory[3]} MB",
-            "–",
-        ],
-        [
-            "depth tuning, 6,980 × 1,000 candidates, every depth",
-            f"{depths['one pass, re-ranked in this process']} s of processor time, {depths['one pass, read from files of their own']} where the two runs come from separate files",
-            "– (equal to ir_measures at every depth of a sample)",
-        ],
-        [
-            "training triples of clicks: 685,649 queries × 500 candidates (343 million lines), 10 of 21.8 million triples kept",
-            f"{told(whole['processor seconds'])} s of processor time, worked out from 50,000 queries",
-            f"{told(loop['processor seconds'])} s, and {told(loop['peak memory']).lstrip('+')} more memory: a plain loop, worked out from the same queries",
-        ],
-        [
-            "exact search of 1,048,576 vectors × 384, 500 queries, depth 100",
-            f"{exact} queries a second of processor time",
-            f"{told(search['exact, faiss IndexFlatIP in float32'][by_processor])} (faiss, flat)",
-        ],
-        [
-            "HNSW and IVF on the same vectors",
-            f"{' and '.join(told(row[by_processor]) for row in near)} queries/s at recall {' and '.join(told(row['recall@100'], '.2f') for row in near)}; "
-            f"built in {built['hnsw']} and {built['ivf']} s of processor time",
-            f"exact: {exact} queries/s",
-        ],
-    ]
-    return _table(["work", "ours", "peer"], lines)
-
-
-def billion_search() -> list[str]:
-    """What search takes at each measured size, and at a billion vectors by how it grows: codes of 96 bytes, 64 probes."""
-    exact = rows("ivf_pq", "the merge")
-    built, learned = ([row for row in rows("ivf_pq", "learning, s") if row["code"] == code] for code in (96, 48))
-    asked = [row for row in rows("ivf_pq", "probes of lists") if row["code"] == 96 and _first(row["probes of lists"]) == 64]
-    last = _first(exact[-1]["vectors"])
-
-    def line(name: str, found: Sequence[Row], head: str, power: float, *, unit: float = 1.0) -> list[str]:
-        measured = [_first(row[head]) / unit for row in found]
-        there = measured[-1] * (BILLION / last) ** power
-        return [name, *(f"{value:,.3g}" for value in measured), f"{float(f'{there:.2g}'):,.10g}"]
-
-    recalled = [told(row["recall@100, rescored"], ".3f") for row in asked]
-    lines = [
-        line("exact search, core-seconds for 1,000 queries", exact, "exact, ms a query: one pass", 1),
-        line("IVF-PQ: codes in memory, GB", built, "in memory, MiB", 1, unit=1e9 / 2**20),
-        line("learning lists (and codes of 48 bytes), core-seconds", learned, "learning, s", 1),
-        line("putting vectors into lists, core-seconds", built, "into lists, s", 1.5),
-        line("computing codes, core-seconds", built, "codes, s", 1),
-        line("search, core-seconds for 1,000 queries", asked, "ms a query", 0.5),
-        ["recall@100 of the exact, the best 1,000 scored again", *recalled, "not known"],
-    ]
-    return _table(["what", *(count(_first(row["vectors"])) for row in exact), "a billion"], lines, numbers=len(exact) + 1)
-
-
-def _first(cell: Cell) -> float:
-    """Return a cell's number, or the first of several."""
-    value = cell[0] if isinstance(cell, list) else cell
-    assert not isinstance(value, str)
-    return value
-
-
 BENCHMARK_TABLES: Mapping[str, Callable[[], list[str]]] = {
-    "billion_search": billion_search,
-    "cluster_bytes": cluster_bytes,
-    "cluster_time": cluster_time,
     "contamination_teachers": contamination_teachers,
     "convergence": convergence,
-    "corpus_speed": corpus_speed,
-    "dense_search": dense_search,
     "leakage_encoders": leakage_encoders,
-    "leakage_found": leakage_found,
-    "leakage_remembered": leakage_remembered,
     "leakage_rules": leakage_rules,
     "leakage_scores": leakage_scores,
-    "leaked_easy": leaked_easy,
-    "leaked_order": leaked_order,
-    "model_speed": model_speed,
     "peers": peers,
     "pool_groups": pool_groups,
     "pool_verdict": pool_verdict,
     "speed": speed,
-    "suspect_planted": suspect_planted,
     "suspect_queries": suspect_queries,
     "suspect_rates": suspect_rates,
 }

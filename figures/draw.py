@@ -3,17 +3,14 @@
 ``python figures/draw.py figure-1`` draws the six histograms of the position-bias paper's Figure 1 from the kept numbers of one
 ``posbias histogram`` over original, word-rotated and sentence-rotated collections, the latter two in several draws. A NAME with ``audit`` in it is an audit's
 (its --out), one with ``leakage`` a leakage study's, one with ``contamination`` a contamination study's, one with ``tripclick`` a TripClick study's, one with ``remedies`` one of remedies, one with ``pool`` a study's of pools, or a verdict's
-on one run. ``encoders`` draws what two published encoders lose by an answer's place, from ``benchmarks/results/real_encoders.csv``. ``python figures/draw.py leakage-memory TABLE`` draws
-what models remember of leaked passages, from that of ``benchmarks/leakage_planted.py``; ``pool-simulated TABLE`` what is measured of a known pool
-bias, from that of ``benchmarks/pool_groups.py``. ``story`` is the README's first picture, from the kept numbers of ``benchmarks/doses.py``.
+on one run. ``encoders`` draws what two published encoders lose by an answer's place, from ``benchmarks/results/real_encoders.csv``. ``pool-simulated TABLE`` draws
+what is measured of a known pool bias, from that of ``benchmarks/pool_groups.py``. ``story`` is the README's first picture, from the kept numbers of ``benchmarks/doses.py``.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 import kept_numbers
@@ -173,42 +170,6 @@ def _by_training(results: list[Result], training: str) -> list[list[float]]:
     return [[float(np.mean(values)) for values in tests.values()] for tests in found.values()]
 
 
-def leakage_memory(table: Path) -> None:
-    """By the share of the training queries that leak: the rise in rank of leaked passages and of others like them; the gain of leaked and clean queries."""
-    lines = [line.strip("| ").split(" | ") for line in table.read_text("utf-8").splitlines() if line.startswith("|")]
-    heads = next(cells for cells in lines if cells[0] == "training")
-    rows = [dict(zip(heads, cells, strict=True)) for cells in lines if len(cells) == len(heads) and "rate" in cells[0]]
-    trainings = list(dict.fromkeys(row["training"] for row in rows))
-    kinds = list(dict.fromkeys(training.partition(",")[0] for training in trainings))
-    panels = (
-        ("Rank of leaked passages", ("change of rank", "of those held back")),
-        ("nDCG@10, leaked or clean", ("change, leaked queries", "change, clean queries")),
-        ("nDCG@10, all queries", ("change, all queries",)),
-    )
-    with styled():
-        figure = new_figure(README_WIDTH, 1 + 2.1 * len(kinds))
-        grid = figure.subplots(len(kinds), len(panels), sharex=True, sharey="col", squeeze=False)
-        for axes, (kind, (label, columns)) in zip(grid.flat, product(kinds, panels), strict=True):
-            axes.axhline(0, color=MUTED.light, linewidth=0.8)
-            for (index, training), (style, column) in product(enumerate(trainings), enumerate(columns)):
-                mine = [row for row in rows if row["training"] == training and training.startswith(kind)]
-                found = [[float(number) for number in re.findall(r"[-+][\d.]+", row[column])] for row in mine]
-                for row, (_, low, high) in zip(mine, found, strict=True):
-                    axes.plot([float(row["share"])] * 2, [low, high], color=colour_of(index), linewidth=0.8)
-                looks = {"color": colour_of(index), "linestyle": DASHES[style], "marker": MARKERS[index % 3], "markersize": 4}
-                axes.plot([float(row["share"]) for row in mine], [value for value, _, _ in found], **looks)
-            if axes in grid[0]:
-                axes.set_title(label, loc="left", fontsize=10)
-            if axes in grid[:, 0]:
-                axes.set_ylabel(f"{kind}: change")
-            axes.set_xlim(0, 1.05)
-        under_all(figure, "Share of the training queries that leak", README_WIDTH)
-        handles = [line_handle(colour_of(index), "-", marker=MARKERS[index % 3]) for index in range(len(trainings))]
-        handles += [line_handle(MUTED.light, DASHES[style]) for style in range(2)]
-        legend_above(figure, handles, [*trainings, "in the training set", "not in it"], README_WIDTH)
-    save_figure(figure, HERE / "leakage-memory.svg", overwrite=True)
-
-
 def pool_simulated(table: Path) -> None:
     """The measured bias of simulated pools against the rate that is set, with the truth; and how often intervals leave out zero, or hold the truth."""
     lines = [line[2:-2].split(" | ") for line in table.read_text("utf-8").splitlines() if line.startswith("|")]
@@ -251,8 +212,6 @@ if __name__ == "__main__":
         story("planted-1")
     elif name == "encoders":
         encoders(HERE.parent / "benchmarks" / "results" / "real_encoders.csv")
-    elif name == "leakage-memory":
-        leakage_memory(place)
     elif "leakage" in name:
         save_figure(sizes_figure(load_results(place / "results")), HERE / f"{name}-sizes.svg", overwrite=True)
     elif "contamination" in name:

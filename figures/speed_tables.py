@@ -18,7 +18,6 @@ LIMIT = "the machine's limit"
 CHOSEN = (  # of README: what users choose between; docs have all
     "rerank_f32",
     "rerank_bf16",
-    "rerank_int8",
     "encode_f32",
     "encode_bf16",
     "rerank_colbert",
@@ -28,7 +27,6 @@ CHOSEN = (  # of README: what users choose between; docs have all
     "search_200k",
     "bm25_50k",
     "evaluate",
-    "lookups",
 )
 
 Row = Mapping[str, Any]

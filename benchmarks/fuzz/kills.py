@@ -31,8 +31,7 @@ from artefacts import records
 from fuzz_mutations import random_of
 from fuzz_readers import memory_folder
 from measuring import hardware, result_place
-from own_base import TINY, debias_raw, forked, imports, make_base, near, posbias
-from system_calls import state
+from own_base import TINY, debias_raw, forked, imports, make_base, near, posbias, state
 
 __all__ = ["COMMANDS", "Command", "kill"]
 

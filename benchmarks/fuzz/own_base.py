@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 import os
@@ -37,6 +38,7 @@ __all__ = [
     "make_steps",
     "near",
     "posbias",
+    "state",
 ]
 
 _STEPS = "--batch-size 4 --threads 1"
@@ -44,6 +46,7 @@ _SHAPE = f"{_STEPS} --dimension 8 --layers 1 --heads 2 --head-size 3 --feed-forw
 _WORDS = f"--max-steps 6 --validate-every 2 {_SHAPE}"
 TINY = f"--max-steps 2 {_SHAPE}"
 _TRAIN_TK = f"train tk ./col --candidates train.run --validation-candidates validation.run {_WORDS}"
+TIMES = "log.jsonl"  # of a checkpoint: how long its steps took
 DEBIAS = "debias ./col --words whitespace --out ./rotated"
 _TEACH = "teach ./col --model ./tk --candidates train.run --block-pairs 40"
 TEACH = f"{_TEACH} --out ./teaching"
@@ -266,3 +269,30 @@ def adopt(work: Path) -> None:
         if "collection" in record["job"]:
             record["job"]["collection"] = str(work.absolute().parent / "col")
         job.write_text(json.dumps({**record, "content": (work / "content").stat().st_ino}))
+
+
+def state(place: Path) -> str | None:
+    """What an artefact is, as the next open finds it; times and machines left out."""
+    from positionbias.core.publish import recover
+
+    recover(place)
+    if not place.exists():
+        return None
+    digest = hashlib.sha256()
+    beside = place.with_name(f"{place.name}.manifest.json")
+    found = (path for path in place.rglob("*") if path.is_file() and "cache" not in path.relative_to(place).parts)
+    files = sorted(found) if place.is_dir() else [place, beside]  # a cache names the manifest's digest, and is no artefact
+    for path in files:
+        if path.name == TIMES:
+            continue
+        data = path.read_bytes() if path.exists() else b""
+        if path.name.endswith("manifest.json") and data:
+            record = json.loads(data)
+            for changing in ("provenance", "digest"):  # which goes over the former
+                record.pop(changing, None)
+            for each in [*(record.get("files") or ())]:
+                if each == TIMES or each.endswith("/manifest.json"):  # of results within, which has changing fields too
+                    del record["files"][each]
+            data = json.dumps(record, sort_keys=True).encode()
+        digest.update(f"{path.name} {len(data)}\n".encode() + data)
+    return digest.hexdigest()

@@ -24,8 +24,8 @@ from own_base import (
     kept_vectors,
     make_steps,
     posbias,
+    state,
 )
-from system_calls import state
 
 __all__ = ["ARTEFACTS", "Artefact", "Refused", "plain"]
 

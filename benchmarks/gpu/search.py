@@ -3,7 +3,7 @@
     python benchmarks/gpu/search.py                          # prints JSON; ``search_speed`` is for benchmarks/gpu/speed.py
     python benchmarks/gpu/search.py --device cpu --vectors 100000 --queries 500
 
-Beside it what it was before, whose results must be the same, and a plain loop of products and ``topk``. All three take the same blocks.
+Beside it a plain loop of products and ``topk`` over the same blocks.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from search_before import DeviceProducts
 
 from positionbias.core.ahead import ahead
-from positionbias.core.nearest import MOST_ROWS, Block, Neighbours, nearest
+from positionbias.core.nearest import Block, Neighbours
 from positionbias.dense.on_device import nearest_on_device
 
 __all__ = ["search_speed"]
@@ -44,11 +43,6 @@ def ours(queries: np.ndarray, held: Sequence[Block], k: int, device: torch.devic
     return nearest_on_device(queries, held, neighbours=k, device=device)
 
 
-def before(queries: np.ndarray, held: Sequence[Block], k: int, device: torch.device) -> Neighbours:
-    on = lambda tests, most: DeviceProducts(tests, most, device)  # noqa: E731
-    return nearest(queries, held, neighbours=k, rows=MOST_ROWS, similarity="dot", products=on)
-
-
 @torch.inference_mode()
 def plain(queries: np.ndarray, held: Sequence[Block], k: int, device: torch.device) -> Neighbours:
     """What anybody writes: float32 products, ``topk`` of four blocks, merged; its scores are rounded, not exact."""
@@ -66,13 +60,13 @@ def plain(queries: np.ndarray, held: Sequence[Block], k: int, device: torch.devi
     return Neighbours(best[1].cpu().numpy(), best[0].cpu().numpy())
 
 
-SIDES: dict[str, Callable[..., Neighbours]] = {"ours": ours, "before": before, "plain": plain}
+SIDES: dict[str, Callable[..., Neighbours]] = {"ours": ours, "plain": plain}
 
 
 def search_speed(
     device: torch.device, vectors: int = 10_000_000, queries: int = 10_000, k: int = 100, turns: int = 2
 ) -> dict[str, Any]:
-    """Return each turn's seconds, our TFLOP/s, whether the results are those of before, and the share of the plain loop's neighbours found."""
+    """Return each turn's seconds, our TFLOP/s and the share of the plain loop's neighbours found."""
     asked = np.random.default_rng(2).standard_normal((queries, DIMENSION), np.float32)
     held = blocks(vectors)
     seconds: dict[str, list[float]] = {name: [] for name in SIDES}
@@ -84,16 +78,9 @@ def search_speed(
             began = time.perf_counter()
             found[name] = side(asked, held, k, device)
             seconds[name].append(time.perf_counter() - began)
-    same = all(
-        np.array_equal(one, other)
-        for one, other in (
-            (found["ours"].numbers, found["before"].numbers),
-            (found["ours"].scores, found["before"].scores),
-        )
-    )
     shared = [len(np.intersect1d(*pair)) for pair in zip(found["ours"].numbers, found["plain"].numbers, strict=True)]
     return {
-        "vectors": vectors, "queries": queries, "k": k, "device": str(device), "seconds": seconds, "same as before": same,
+        "vectors": vectors, "queries": queries, "k": k, "device": str(device), "seconds": seconds,
         "teraflops": 2 * vectors * queries * DIMENSION / min(seconds["ours"]) / 1e12,
         "ratio to plain": min(seconds["plain"]) / min(seconds["ours"]), "shared": sum(shared) / found["plain"].numbers.size,
     }  # fmt: skip

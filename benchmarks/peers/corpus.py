@@ -1,17 +1,9 @@
-"""Peers of the steps over a collection: cat, plain loops, pyarrow, sqlite, dict, and other BM25s."""
+"""Other BM25s."""
 
-import hashlib
 import json
-import random
 import shutil
-import sqlite3
-import subprocess
 from collections import Counter
 from pathlib import Path
-
-import numpy as np
-
-LOOKUPS, BATCH = 100_000, 1_000
 
 
 def lines(path):
@@ -30,118 +22,6 @@ class Corpus:
         self.source = self.corpus / "source" / "collection.tsv"
         self.out = self.corpus / "out" / f"peer-{type(self).__name__}"
         self.out.parent.mkdir(exist_ok=True)
-
-
-class ArrowImport(Corpus):
-    packages = ("pyarrow",)
-
-    def run(self):
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
-        read = arrow_csv.ReadOptions(column_names=["passage_id", "text"], use_threads=self.settings["threads"] > 1)
-        parse = arrow_csv.ParseOptions(delimiter="\t", quote_char=False)
-        types = arrow_csv.ConvertOptions(column_types={"passage_id": pa.string(), "text": pa.string()})
-        table = arrow_csv.read_csv(self.source, read, parse, types)
-        with pa.OSFile(str(self.out), "wb") as sink, pa.ipc.new_file(sink, table.schema) as file:
-            file.write_table(table)
-
-    def proof(self):
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        table = pa.ipc.open_file(pa.memory_map(str(self.out))).read_all()
-        return [table.num_rows, pc.sum(pc.utf8_length(table["text"])).as_py()]
-
-
-class SqliteImport(Corpus):
-    def run(self):
-        self.out.unlink(missing_ok=True)
-        with sqlite3.connect(self.out) as database:
-            database.execute("CREATE TABLE passages (id TEXT PRIMARY KEY, text TEXT) WITHOUT ROWID")
-            database.executemany("INSERT INTO passages VALUES (?, ?)", lines(self.source))
-
-    def proof(self):
-        return list(sqlite3.connect(self.out).execute("SELECT count(*), sum(length(text)) FROM passages").fetchone())
-
-
-class Cat(Corpus):
-    def run(self):
-        subprocess.run(["sh", "-c", f'cat "$0" > "{self.out}"', str(self.source)], check=True)
-
-    def proof(self):
-        digest = hashlib.sha256()
-        for line in self.out.read_text("utf-8").split("\n"):
-            passage_id, _, text = line.partition("\t")
-            digest.update(f"{passage_id} {sorted(text.split())}".encode())
-        return digest.hexdigest()
-
-
-class LoopRotate(Cat):
-    """Words at white space, a random cut, joined again."""
-
-    def run(self):
-        with open(self.out, "w", encoding="utf-8", newline="\n") as out:
-            for passage_id, text in lines(self.source):
-                words = text.split()
-                cut = random.randrange(len(words))
-                out.write(f"{passage_id}\t{' '.join(words[cut:] + words[:cut])}\n")
-
-
-class LoopHistogram(Corpus):
-    """BlingFire's words of passage and answer, compared at every place; places of ten equal shares are counted."""
-
-    packages = ("blingfire",)
-
-    def run(self):
-        import blingfire
-
-        pairs = json.loads((self.corpus / "answers.json").read_text("utf-8"))
-        counts, self.found = [0] * 10, 0
-        for passage, answer in pairs:
-            words, wanted = blingfire.text_to_words(passage).split(" "), blingfire.text_to_words(answer).split(" ")
-            for start in range(len(words) - len(wanted) + 1):
-                if words[start : start + len(wanted)] == wanted:
-                    counts[10 * start // len(words)] += 1
-                    self.found += 1
-
-    def proof(self):
-        return float(self.found)
-
-
-class DictLookUp(Corpus):
-    packages = ("numpy",)
-
-    def __init__(self, settings):
-        super().__init__(settings)
-        drawn = np.random.default_rng(1).integers(0, settings["passages"], (LOOKUPS // BATCH, BATCH))
-        self.batches = [[str(number) for number in batch] for batch in drawn.tolist()]
-        self.open()
-
-    def open(self):
-        self.texts = dict(lines(self.source))
-
-    def texts_of(self, batch):
-        return [self.texts[item] for item in batch]
-
-    def run(self):
-        self.characters = sum(sum(map(len, self.texts_of(batch))) for batch in self.batches)
-
-    def proof(self):
-        return [self.characters]
-
-
-class SqliteLookUp(DictLookUp):
-    def open(self):
-        self.out.unlink(missing_ok=True)
-        self.database = sqlite3.connect(self.out)
-        self.database.execute("CREATE TABLE passages (id TEXT PRIMARY KEY, text TEXT) WITHOUT ROWID")
-        self.database.executemany("INSERT INTO passages VALUES (?, ?)", lines(self.source))
-        self.database.commit()
-
-    def texts_of(self, batch):
-        ask = "SELECT text FROM passages WHERE id = ?"
-        return [self.database.execute(ask, (item,)).fetchone()[0] for item in batch]
 
 
 class Searching(Corpus):

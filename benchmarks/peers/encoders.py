@@ -1,7 +1,6 @@
 """sentence-transformers on torch, ONNX Runtime and OpenVINO, each at the batch size that is best for it on a part of the texts."""
 
 import json
-import shutil
 import time
 from pathlib import Path
 
@@ -21,10 +20,8 @@ def arguments(settings):
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
-        return {"provider": "CPUExecutionProvider", "session_options": options, "export": precision != "int8"}
+        return {"provider": "CPUExecutionProvider", "session_options": options, "export": True}
     config = {"INFERENCE_NUM_THREADS": str(threads)}
-    if precision == "int8":  # with inputs in float32 it rounds them to int8 as well, in groups
-        return {"ov_config": {**config, "INFERENCE_PRECISION_HINT": "f32"}, "export": True, "load_in_8bit": True}
     if precision == "float32":
         config["INFERENCE_PRECISION_HINT"] = "f32"
     return {"ov_config": config, "export": True}
@@ -55,23 +52,7 @@ class Encoder:
     def load(self):
         given = dict(self.settings)
         checkpoint, backend, extra = given["checkpoint"], given["backend"], arguments(given)
-        if backend == "onnx" and given["precision"] == "int8":
-            checkpoint, extra = self.quantized(checkpoint, extra)
         return self.made(checkpoint, backend, extra)
-
-    def quantized(self, checkpoint, extra):
-        """Dynamic int8 as sentence-transformers documents it, for the best instructions that the processor has."""
-        from sentence_transformers import export_dynamic_quantized_onnx_model
-
-        flags = Path("/proc/cpuinfo").read_text()
-        kind = "avx512_vnni" if "avx512_vnni" in flags else "avx512" if "avx512f" in flags else "avx2"
-        place = Path(self.settings["folder"]) / f"{Path(checkpoint).name}-onnx-{kind}"
-        shutil.rmtree(place, ignore_errors=True)  # of an older checkpoint
-        plain = self.made(checkpoint, "onnx", {"provider": "CPUExecutionProvider", "export": True})
-        plain.save_pretrained(str(place))
-        export_dynamic_quantized_onnx_model(plain, kind, str(place))
-        name = next(path.name for path in (place / "onnx").glob("*int8*.onnx"))
-        return str(place), {**extra, "file_name": f"onnx/{name}"}
 
     def seconds(self, size):
         best = float("inf")
@@ -112,4 +93,4 @@ class Encode(Encoder):
     def proof(self):
         found = np.asarray(self.found, np.float32)
         unit = found / np.linalg.norm(found, axis=1, keepdims=True)
-        return unit.tolist() if self.settings.get("whole") else unit[:, :16].ravel().tolist()
+        return unit[:, :16].ravel().tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.records import Row
 
-from rows import audit, colbert, corpus, encoders, evaluation, pools, training, vectors
+from rows import audit, colbert, corpus, encoders, evaluation, training, vectors
 
 ROWS: tuple[Row, ...] = (
     *encoders.ROWS,
@@ -14,5 +14,4 @@ ROWS: tuple[Row, ...] = (
     *vectors.ROWS,
     *corpus.ROWS,
     *evaluation.ROWS,
-    *pools.ROWS,
 )

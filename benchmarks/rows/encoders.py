@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness.agreement import cosines, numbers, ordered_lists, ordered_scores
+from harness.agreement import numbers, ordered_scores
 from harness.records import Compare, Limit, Peer, Row, Settings, Side
 
 from rows import squad
@@ -87,15 +86,14 @@ class Encode:
         flops = operations(self.model.encoder.backbone.config, lengths, cls_only=False)
         self.facts = {"passages": len(lengths), "tokens": sum(lengths), "flops": flops}
         self.vectors = np.empty((0, 0))
-        self.whole = bool(settings.get("whole"))
 
     def run(self) -> None:
         self.vectors = self.encoder.passages(self.model.read_passages(self.texts))
 
     def proof(self) -> Any:
-        """The first 16 numbers of each vector at length 1; in the class int8 its vectors, for cosines."""
+        """The first 16 numbers of each vector at length 1."""
         unit = self.vectors / np.linalg.norm(self.vectors, axis=1, keepdims=True)
-        return unit.tolist() if self.whole else unit[:, :16].ravel().tolist()
+        return unit[:, :16].ravel().tolist()
 
 
 def peers(kind: str, precision: str, goals: Mapping[str, float | None]) -> tuple[Peer, ...]:
@@ -104,7 +102,7 @@ def peers(kind: str, precision: str, goals: Mapping[str, float | None]) -> tuple
         Peer(
             f"sentence-transformers, {label}",
             environment,
-            Side(f"{PEER}:{kind}", {"backend": environment, "precision": precision, "whole": precision == "int8"}),
+            Side(f"{PEER}:{kind}", {"backend": environment, "precision": precision}),
             goal=goals[environment],
         )
         for environment, label in BACKENDS[precision].items()
@@ -114,21 +112,18 @@ def peers(kind: str, precision: str, goals: Mapping[str, float | None]) -> tuple
 BACKENDS = {
     "float32": {"torch": "torch", "onnx": "ONNX", "openvino": "OpenVINO in float32"},
     "bfloat16": {"torch": "torch in bfloat16", "openvino": "OpenVINO (its default)"},
-    "int8": {"onnx": "ONNX, dynamic int8", "openvino": "OpenVINO, weights in int8"},
 }
-CLASSES = {"float32": "f32", "bfloat16": "bf16", "int8": "int8"}
+CLASSES = {"float32": "f32", "bfloat16": "bf16"}
 # how far scores of a trained model, and unit vectors, may be from those in float32
-SCORES = {"float32": 1e-4, "bfloat16": 0.5, "int8": 5.0}
-VECTORS = {"float32": 1e-5, "bfloat16": 0.02, "int8": 0.2}
+SCORES = {"float32": 1e-4, "bfloat16": 0.5}
+VECTORS = {"float32": 1e-5, "bfloat16": 0.02}
 
 
 def row(kind: str, precision: Any, goal: float) -> Row:
     goals = dict.fromkeys(("torch", "onnx", "openvino"), goal)
     rerank = kind == "Rerank"
     compare: Compare = ordered_scores if rerank else numbers
-    if precision == "int8":
-        compare = partial(ordered_lists, size=squad.CANDIDATES) if rerank else cosines
-    ours = Side(f"rows.encoders:{kind}", {"precision": precision, "whole": precision == "int8"})
+    ours = Side(f"rows.encoders:{kind}", {"precision": precision})
     return Row(
         name=f"{kind.lower()}_{CLASSES[precision]}",
         work=f"{'re-ranking by BERT_CAT' if rerank else 'encoding passages'}, MiniLM, {precision}",
@@ -155,6 +150,4 @@ ROWS = (
     row("Rerank", "bfloat16", 1.15),
     row("Encode", "float32", 1.0),
     row("Encode", "bfloat16", 1.0),
-    row("Rerank", "int8", 1.0),
-    row("Encode", "int8", 1.0),
 )

@@ -1,4 +1,4 @@
-"""The best matrix product that this machine makes: oneDNN with prepacked weights, in float32, bfloat16 and int8."""
+"""The best matrix product that this machine makes: oneDNN with prepacked weights, in float32 and bfloat16."""
 
 from __future__ import annotations
 
@@ -34,20 +34,9 @@ def bfloat16(rows: Tensor, weight: Tensor) -> Multiply:
     return float32(rows.bfloat16(), weight.bfloat16())
 
 
-def int8(rows: Tensor, weight: Tensor) -> Multiply:
-    left, right = (torch.randint(-99, 99, part.shape, dtype=torch.int8) for part in (rows, weight))
-    packed = torch.ops.onednn.qlinear_prepack(right, list(rows.shape))
-    scales, zeros = torch.full((len(weight),), 0.01), torch.zeros(len(weight), dtype=torch.int32)
-    points = left.view(torch.uint8)
-    return lambda: torch.ops.onednn.qlinear_pointwise(
-        points, 0.01, 128, packed, scales, zeros, None, 1.0, 0, torch.float32, "none", [], ""
-    )
-
-
 WAYS: Mapping[str, tuple[Callable[[Tensor, Tensor], Multiply], ...]] = {
     "float32": (float32, plain_float32, torch_float32),
     "bfloat16": (bfloat16,),
-    "int8": (int8,),
 }
 
 

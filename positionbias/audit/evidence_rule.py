@@ -2,7 +2,7 @@
 
 ``terms`` takes the sentence with the highest sum over its distinct query terms, weighted by BM25's idf. A model takes the sentence that it
 scores highest alone. Ties are drawn by the seed, keyed by the query, so that they favour no place [decision]. A rule makes errors, and these
-depend on the place: the effect of moving its sentence is not corrected for them (``benchmarks/evidence_rule.py`` measures them).
+depend on the place: the effect of moving its sentence is not corrected for them (``benchmarks/results/evidence_rule.json`` has their rates).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ each θ the bootstrap's deviations are added to μ(θ), which gives draws of the
 shape is unknown: measured coverage is 94 to 100 %). If enough draws reach it even at θ = 0, the value is 0. So the interval holds the estimate, and begins
 at 0 if noise explains the observed PSI. How far noise raises PSI depends on how many buckets compete to be best and worst. Two shapes
 bracket this: the deviations as observed (few compete), and two levels, above and below the mean (all compete). The estimate is the mean of
-both; the interval spans both. ``benchmarks/audit_coverage.py`` measures bias and coverage.
+both; the interval spans both.
 
 PSI minus the null's mean is not such an estimate: it is right without position bias, but too low by up to the null's mean with strong bias. A percentile
 bootstrap is not either: a resample adds its own noise to that of the means, so its whole interval may lie above the truth.

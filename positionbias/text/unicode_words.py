@@ -1,7 +1,7 @@
 """Split texts into words and sentences by rules over Unicode's letters, digits and marks, on any machine.
 
 The rules follow BlingFire's published ones where they are short [decision]: marks of punctuation are words, "U.S." and "3.5" are one, and
-English clitics ("'s", "n't") are split off. A change of the rules changes their version in ``core.manifest``. `benchmarks/splitters.py` measures where both differ.
+English clitics ("'s", "n't") are split off. A change of the rules changes their version in ``core.manifest``.
 """
 
 from __future__ import annotations

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import os
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import groupby
@@ -15,16 +11,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from safetensors.torch import load_file
-from tokenizers import Tokenizer
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError
 from positionbias.core.retrieval import Retrieval
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.formats.msmarco_export import write_msmarco
 from positionbias.planted.generator import PlantedSettings
-from positionbias.positions.rotate import rotate
 
 from ..tiny import planted, tiny_encoder
 
@@ -112,49 +104,6 @@ def data(modules: dict[str, ModuleType], folder: Path, source: Path) -> Path:
     return folder / "data"
 
 
-def test_a_pack_over_its_limit_is_refused_and_leaves_nothing(
-    modules: dict[str, ModuleType], folder: Path, source: Path, data: Path
-) -> None:
-    size = sum(path.stat().st_size for path in data.rglob("*") if path.is_file())
-    with pytest.raises(InputError, match=f"wanted at most {size - 1:,} bytes; found {size:,}, of which"):
-        modules["pack"].pack(source, folder / "more", encoder=str(folder / "tiny"), limit=size - 1)
-    assert not list(folder.glob("*more*"))
-
-
-def test_nothing_in_a_pack_has_to_be_unpickled(data: Path) -> None:
-    ends = {path.name.split(".", 1)[1] for path in data.rglob("*") if path.is_file()}
-    assert all(end.endswith((".gz", "json", "tsv", "txt", "run")) for end in ends)
-
-
-def test_the_cut_encoder_reads_the_texts_and_their_rotations_as_the_whole_one(data: Path, folder: Path) -> None:
-    packed = data / "minilm"
-    (folder / "tokenizer.json").write_bytes(gzip.decompress((packed / "tokenizer.json.gz").read_bytes()))
-    (folder / "model.safetensors").write_bytes(gzip.decompress((packed / "model.safetensors.gz").read_bytes()))
-    cut, whole = (Tokenizer.from_file(str(place / "tokenizer.json")) for place in (folder, folder / "tiny"))
-    weights, before = (load_file(place / "model.safetensors") for place in (folder, folder / "tiny"))
-    name = "embeddings.word_embeddings.weight"
-    assert cut.get_vocab_size() == len(weights[name])
-    for passage in list(Collection(folder / "planted").passages())[:40]:
-        for text in (passage.text, rotate(passage.text, passage_id=passage.passage_id, seed=3)):
-            found, wanted = cut.encode(text), whole.encode(text)
-            assert found.tokens == wanted.tokens
-            assert weights[name][found.ids].equal(before[name][wanted.ids].bfloat16())
-
-
-def test_a_wheel_loses_what_its_system_has_no_use_for(modules: dict[str, ModuleType], tmp_path: Path) -> None:
-    import zipfile
-
-    with zipfile.ZipFile(tmp_path / "one.whl", "w") as wheel:
-        for member in ("one/__init__.py", "one/lib.so", "one/lib.dll", "one/model.bin", "one-1.dist-info/METADATA"):
-            wheel.writestr(member, "x")
-    modules["pack"].slim_wheel(tmp_path / "one.whl", tmp_path / "slim" / "one.whl")
-    assert zipfile.ZipFile(tmp_path / "slim" / "one.whl").namelist() == [
-        "one/__init__.py",
-        "one/lib.so",
-        "one-1.dist-info/METADATA",
-    ]
-
-
 @pytest.fixture(scope="module")
 def finished(modules: dict[str, ModuleType], data: Path, folder: Path) -> Any:
     """The chain in this process, its first step interrupted in the middle of the second unit."""
@@ -217,21 +166,3 @@ def test_results_hold_every_cell_and_say_what_is_missing(modules: dict[str, Modu
     audited = {(row["model"], row["arm"]) for row in found["studies"]["squad"]["verdicts"]}
     assert audited == {(model, arm) for model in MODELS for arm in SQUAD}
     assert found["studies"]["msmarco"]["verdicts"] == []
-
-
-def test_lines_of_other_settings_do_not_count(modules: dict[str, ModuleType], finished: Any) -> None:
-    from dataclasses import replace
-
-    other = modules["evidence"].Evidence(finished.data, finished.work, finished.out, replace(finished.size, audited=7))
-    assert finished.done()
-    assert not other.done()
-
-
-def test_the_time_of_the_whole_chain_is_kept(data: Path, tmp_path: Path) -> None:
-    """Two seconds in all: the first step is ended, its processes too."""
-    given = {"DATA": str(data), "OUT": str(tmp_path / "out"), "WORK": str(tmp_path / "work"), "SIZE": "toy", "TOTAL": "2"}
-    environment = {**os.environ, **given, "PYTHON": sys.executable}
-    told = subprocess.run([PLACE / "evidence.sh"], env=environment, capture_output=True, text=True, timeout=60)
-    assert told.returncode in (124, 128 + signal.SIGKILL)  # timeout's
-    assert "prepare: " in told.stdout
-    assert not (tmp_path / "out" / "results.json").exists()

@@ -1,0 +1,23 @@
+"""Every script of ``benchmarks`` imports: what it uses is there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLACE = Path(__file__).parents[2] / "benchmarks"
+FOLDERS = (PLACE, PLACE / "fuzz", PLACE / "gpu")
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_every_script_imports(folder: Path) -> None:
+    """In one process a folder, as the scripts import each other by name."""
+    names = sorted(path.stem for path in folder.glob("*.py"))
+    code = f"import sys; sys.path.insert(0, {str(folder)!r})\nimport {', '.join(names)}"
+    if folder == PLACE:
+        code += "\nfrom rows import all"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
