@@ -1,0 +1,141 @@
+"""Results as rows: a result's header is a row, and each number and answer in its payload is another.
+
+Left out are sentences, dates, durations, paths, digests, and values by query, whose means are rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from positionbias.results.result import Facts, Result
+
+Row = dict[str, str]
+
+FACTS = tuple(name for name in Facts.__dataclass_fields__ if name != "unfinished")
+PLACE = ("measure", "statistic", "against", "axis", "at", "label")
+KEYS = ("collection", "split", "system", *FACTS, "finished", *PLACE)
+NUMBERS = ("value", "low", "high", "level", "count", "p", "expected", "margin", "detectable")
+COLUMNS = (*KEYS, *NUMBERS, "answer")
+OTHER_NAMES = {"value": "mean", "count": "queries"}
+ANSWERS = ("answer", "preference", "outcome", "holds", "within", "now", "says", "exceeds")
+LABELS = {  # texts that say what the numbers beside them are of
+    *("axis", "contrast", "detector", "gold", "group", "kind", "limit", "of", "pool", "quality", "question"),
+    *("role", "rule", "run", "scale", "score", "subset", "system", "test", "unit", "what", "measure", "among"),
+}
+LEFT_OUT = {  # durations, digests, sizes of files; settings, edges and seeds, which the other numbers depend on
+    *("manifest", "settings", "edges", "deltas", "minimum", "permutations", "level", "seeds", "trainings", "rotations"),
+    *("seconds", "checksum", "sentences", "query_ids", "baseline facts", "host", "index bytes", "pairs_sampled"),
+}
+LONG = 5  # of a longer list of numbers, the mean and at most as many elements
+
+
+def rows_of(results: Sequence[Result | Mapping[str, Any]]) -> list[Row]:
+    """Return the rows of results, or of a command's own JSON, in the order of their keys."""
+    rows = [row for result in results for row in _rows(result)]
+    return sorted(rows, key=key_of)
+
+
+def key_of(row: Row) -> tuple[str, ...]:
+    """Return what a row is a value of."""
+    return tuple(row[name] for name in KEYS)
+
+
+def _rows(result: Result | Mapping[str, Any]) -> Iterator[Row]:
+    if not isinstance(result, Result):
+        yield from _inside(result, {}, ())
+        return
+    record = result.to_json(items=False)
+    facts, payload = record["facts"], record["payload"].get("rows", record["payload"])
+    header = {name: record[name] for name in ("collection", "split", "system", "measure")}
+    header |= {**facts, "finished": "no" if facts.get("unfinished") else "", "against": _against(record["payload"], facts)}
+    if facts.keys() & {"training", "variant", "loss", "source"}:  # which say what the system is
+        del header["system"]
+    numbers = {name: record[name] for name in ("value", "count")} | (record["interval"] or {})
+    yield _row(header, label=_label(payload), **{**_numbers(payload), **_answer(payload), **numbers})
+    repeated = {name for name, content in payload.items() if _is_number(content) and content == record["value"]}
+    yield from _inside({k: v for k, v in payload.items() if k not in repeated}, header, (), top=True)
+
+
+def _inside(item: Any, header: Mapping[str, Any], path: tuple[str, ...], *, top: bool = False, **place: Any) -> Iterator[Row]:
+    """Walk a payload: ``path`` are the names that lead to the item, ``place`` where it stands in a list."""
+    if isinstance(item, Mapping):
+        yield from _of_object(item, header, path, place, top)
+    elif isinstance(item, list):
+        yield from _of_list(item, header, path, place)
+    elif _is_number(item):
+        yield _row(header, statistic="/".join(path), value=item, **place)
+
+
+def _of_object(
+    item: Mapping[str, Any], header: Mapping[str, Any], path: tuple[str, ...], place: Mapping[str, Any], top: bool
+) -> Iterator[Row]:
+    place = {**place, "label": ", ".join(filter(None, [place.get("label", ""), _label(item)]))}
+    beside = {**_numbers(item), **_answer(item)}
+    if not top and set(beside) - {"level"}:
+        yield _row(header, statistic="/".join(path), **place, **beside)
+    done = {*NUMBERS, *OTHER_NAMES.values(), "interval", *LEFT_OUT}
+    for name, content in item.items():
+        inside = path if name == "figures" else (*path, name)
+        if _is_number(content) and name not in done:
+            ends = _numbers(item, f"{name}_") or _numbers(item, f"{name} ")
+            done |= {f"{name}{between}{end}" for end in (*ends, "interval") for between in ("_", " ")}
+            yield _row(header, statistic="/".join(inside), **place, **{**ends, "value": content})
+    for name, content in item.items():
+        inside = path if name == "figures" else (*path, name)
+        if name not in done and not _is_number(content) and not name.endswith(("by query", "checksum", "seconds")):
+            yield from _inside(content, header, inside, **place)
+
+
+def _of_list(item: list[Any], header: Mapping[str, Any], path: tuple[str, ...], place: Mapping[str, Any]) -> Iterator[Row]:
+    numbers = [number for number in item if _is_number(number)]
+    apart = -(-len(item) // LONG) if numbers else 1
+    if apart > 1:
+        yield _row(header, statistic="/".join((*path, "mean")), value=sum(numbers) / len(numbers), count=len(numbers), **place)
+    outer = [place["label"]] if place.get("label") else []
+    outer += [f"{place['axis']} {place['at']}"] if "at" in place else []
+    for index in range(0, len(item), apart):
+        yield from _inside(item[index], header, path, label=", ".join(outer), axis=path[-1] if path else "", at=index)
+
+
+def _numbers(item: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the numbers that have a column, of names with a prefix."""
+    found = {name: item.get(f"{prefix}{name}", item.get(OTHER_NAMES.get(name))) for name in NUMBERS}
+    if prefix:
+        found = {name: item.get(f"{prefix}{name}") for name in ("low", "high", "p", "detectable")}
+    return {name: number for name, number in {**found, **(item.get(f"{prefix}interval") or {})}.items() if _is_number(number)}
+
+
+def _answer(item: Mapping[str, Any]) -> dict[str, str]:
+    answers = [str(item[name]) for name in ANSWERS if item.get(name) not in (None, "")]
+    return {"answer": "; ".join(answers)} if answers else {}
+
+
+def _against(payload: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    """Return where the baseline of a comparison differs from the candidate, or its name."""
+    baseline = payload.get("notes", {}).get("baseline facts", {})
+    apart = [
+        f"{name}={baseline.get(name) or ''}" for name in FACTS if baseline and (baseline.get(name) or None) != facts.get(name)
+    ]
+    return ", ".join(apart) or str(payload.get("baseline", ""))
+
+
+def _label(item: Mapping[str, Any]) -> str:
+    texts = [text for name, text in item.items() if name in LABELS and isinstance(text, str)]
+    return ", ".join(text for text in texts if text not in ("", "all queries"))
+
+
+def _row(header: Mapping[str, Any], **cells: Any) -> Row:
+    return {name: _text({**header, **cells}.get(name)) for name in COLUMNS}
+
+
+def _is_number(item: Any) -> bool:
+    return isinstance(item, int | float) and not isinstance(item, bool)
+
+
+def _text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:.9g}"
+    return cell.rpartition("/")[2] if isinstance(cell, str) and cell.startswith("/") else str(cell)  # of a path the name
