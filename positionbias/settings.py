@@ -54,8 +54,6 @@ from positionbias.papers.contamination.settings import ContaminationSettings, Di
 from positionbias.papers.leakage.settings import LeakageSettings
 from positionbias.papers.pooling.settings import PoolingSettings
 from positionbias.papers.position_bias.settings import (
-    ArchitectureSettings,
-    DoseSettings,
     Level,
     PositionBiasSettings,
     RemedySettings,
@@ -77,7 +75,6 @@ from positionbias.training.plan import TrainPlan
 __all__ = [
     "AnnSettings",
     "AnswerRange",
-    "ArchitectureSettings",
     "AuditSettings",
     "Audited",
     "BertCatConfig",
@@ -102,7 +99,6 @@ __all__ = [
     "Density",
     "DistilSettings",
     "Distillation",
-    "DoseSettings",
     "DuetConfig",
     "Encoder",
     "EncoderSettings",

@@ -98,7 +98,7 @@ def study(
 ) -> Studied | StudyPlan:
     """Run a paper's study in the folder ``out``, with its report and tables; finished steps are skipped.
 
-    ``settings`` are of the class that ``positionbias.settings`` has for the study, such as ``DoseSettings``. An interrupted study goes on where it was.
+    ``settings`` are of the class that ``positionbias.settings`` has for the study, such as ``PositionBiasSettings``. An interrupted study goes on where it was.
     A folder belongs to the settings that it began with: others are refused, unless ``overwrite`` is given and no study is at work there.
 
         posbias study position-bias squad --quick --out squad-study

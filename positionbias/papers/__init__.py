@@ -24,8 +24,6 @@ __all__ = ["PAPERS", "StudyCommand", "command_of", "module_of", "modules", "runn
 # study -> its question, one line of help; in the order of pages and of help
 PAPERS: Mapping[str, str] = {
     "position-bias": "Do re-rankers depend on positions, and does rotation help?",
-    "dose": "Does bias grow with the front-loading of training answers?",
-    "architecture": "Is rotating the data better than changing the model?",
     "remedies": "Which remedy lowers the bias, and what does it cost?",
     "transfer": "Does training on rotated passages first help elsewhere?",
     "leakage": "Do leaked training queries change evaluations of models?",
@@ -34,7 +32,7 @@ PAPERS: Mapping[str, str] = {
     "pooling": "Can collections made by one kind of system judge another?",
 }
 # the folder of a study with another name
-FOLDERS: Mapping[str, str] = dict.fromkeys(("position-bias", "dose", "architecture", "remedies", "transfer"), "position_bias")
+FOLDERS: Mapping[str, str] = dict.fromkeys(("position-bias", "remedies", "transfer"), "position_bias")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,12 +36,12 @@ def test_each_shell_gets_its_script(run_posbias: RunPosbias, shell: str) -> None
         ("posbias show ./pl", {"./pl"}),  # which the shell completes as a path
         ("posbias retrieve planted --split ", {"train", "validation", "test"}),
         ("posbias evaluate test.run --collection planted --split t", {"train", "test"}),
-        ("posbias study dose planted --test-split va", {"validation"}),
+        ("posbias study position-bias planted --test-split va", {"validation"}),
         ("posbias evaluate te", {"test.run"}),
         ("posbias evaluate test.run -m nd", {"nDCG@10", "nDCG@20", "nDCG"}),
         ("posbias audit planted --model mi", {"minilm"}),
         ("posbias audit planted --kind bert", {"bert_cat", "bert_dot"}),
-        ("posbias study dose planted --models bert", {"bert_cat", "bert_dot"}),
+        ("posbias study position-bias planted --models bert", {"bert_cat", "bert_dot"}),
         ("posbias retrieve planted --out x", {"x"}),
     ],
 )

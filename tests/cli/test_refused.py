@@ -33,9 +33,20 @@ def refusal(arguments: str) -> str:
         ("study position-bias x --out ./s --set tk.batch_size=0", "--set tk.batch_size: wanted at least 1; found 0; raise it"),
         ("study position-bias x --out ./s --set heads=0", "--set tk.heads: wanted at least 1; found 0; raise it"),
         (f"{POOLS} --relevant-from x", "--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up; found 'x'"),
-        ("study architecture x --out ./s --positions none", "each once; found none; give --positions again"),
+        ("study position-bias x --out ./s --positions none", "each once; found none; give --positions again"),
         # options that do nothing
-        ("study architecture x --out ./s --set tk.positions=none", "found 'positions' in 'tk.positions=none', and --positions"),
+        (
+            "study position-bias x --out ./s --set tk.positions=none --positions none --positions sinusoid",
+            "--set tk.positions: --positions names those that are compared; leave it out",
+        ),
+        (
+            "study position-bias x --out ./s --queries 3",
+            "--queries: wanted --answers-in; found none, with which it does nothing",
+        ),
+        (
+            "study position-bias x --out ./s --answers-in 0:1 --answers-in 0:0.5 --positions none --positions sinusoid",
+            "--answers-in, --positions: give one of the two",
+        ),
         (f"{LEAKED} --no-doses --share 0.5", "--share: wanted a curve; found --no-doses, with which it does"),
         (f"{LEAKED} --no-doses --dose-target test", "--dose-target: wanted a curve; found --no-doses"),
         (f"{LEAKED} --share 0", "--share: wanted shares above 0; found 0, the clean teacher"),

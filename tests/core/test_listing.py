@@ -63,11 +63,11 @@ def test_a_folder_that_is_an_artefact_is_its_only_row(shelf: Path):
 def test_a_study_is_one_row(shelf: Path):
     Path("mine/results").mkdir(parents=True)
     Path("mine/steps").mkdir()
-    write_manifest(Path("mine/results/manifest.json"), Manifest("results", "n", "study dose"))
+    write_manifest(Path("mine/results/manifest.json"), Manifest("results", "n", "study position-bias"))
     (study,) = (one for one in artefacts_in(Path()) if one.kind == "study")
     described = listed(study)
     assert described is not None
-    assert (described.name, described.command, described.fault) == ("mine", "study dose", "")
+    assert (described.name, described.command, described.fault) == ("mine", "study position-bias", "")
 
 
 def test_names_and_splits_for_completion(shelf: Path):

@@ -87,7 +87,7 @@ def test_doses_without_a_change_to_show_have_a_table_and_no_figure(tmp_path: Pat
     ]
     assert doses.shows_doses(RESULTS)
     assert not doses.shows_doses(found)
-    save_results(tmp_path / "study", found, Manifest(kind="results", name="doses", command="study dose"))
+    save_results(tmp_path / "study", found, Manifest(kind="results", name="doses", command="study position-bias"))
     page = write_report([tmp_path / "study"], tmp_path / "page.html").read_text("utf-8")
     assert "answers in 0:0.2" in page
     assert "figure-doses" not in page
@@ -160,7 +160,7 @@ def test_the_caption_has_the_numbers() -> None:
 
 
 def test_the_page_has_a_section_for_doses(tmp_path: Path) -> None:
-    manifest = Manifest(kind="results", name="Dose: squad", command="study dose")
+    manifest = Manifest(kind="results", name="Dose: squad", command="study position-bias")
     save_results(tmp_path / "results", RESULTS, manifest)
     page = write_report([tmp_path], tmp_path / "report.html").read_text(encoding="utf-8")
     for part in ("Levels of front-loading", 'id="figure-doses-1"', 'id="table-doses-1"'):

@@ -25,7 +25,7 @@ from positionbias.experiments.systems import (
     values_of,
 )
 from positionbias.papers.position_bias.findings import findings, idle_trainings
-from positionbias.papers.position_bias.settings import PositionBiasSettings
+from positionbias.papers.position_bias.settings import GridSettings
 from positionbias.positions.debias import queries_by_cut, rotation_result
 from positionbias.positions.histogram import position_histogram
 from positionbias.results.payloads import Comparison, Finding
@@ -73,7 +73,7 @@ class Measured:
 class Study:
     """The collections, the judgements, and every system, evaluated once."""
 
-    def __init__(self, measured: Measured, settings: PositionBiasSettings) -> None:
+    def __init__(self, measured: Measured, settings: GridSettings) -> None:
         self.measured, self.seed, self.label = measured, settings.seed, split_label(measured.tests)
         self.original = Collection(measured.original)
         self.rotated = {draw: Collection(path) for draw, path in measured.rotated.items()}
@@ -220,7 +220,7 @@ def _histograms(study: Study) -> list[Result]:
     return [position_histogram(collection, split) for collection in (study.original, *study.rotated.values())]
 
 
-def measure_study(measured: Measured, settings: PositionBiasSettings) -> list[Result]:
+def measure_study(measured: Measured, settings: GridSettings) -> list[Result]:
     """Return all results of the study's report, findings first."""
     results, cuts = measure_models(measured, settings)
     return found_first(results, lambda measure: findings(results, measure, cuts=cuts), settings.seed)
@@ -233,7 +233,7 @@ def found_first(results: Sequence[Result], found: Callable[[str], list[Finding]]
     return [*sentences, *results]
 
 
-def measure_models(measured: Measured, settings: PositionBiasSettings) -> tuple[list[Result], dict[int, tuple[int, int]]]:
+def measure_models(measured: Measured, settings: GridSettings) -> tuple[list[Result], dict[int, tuple[int, int]]]:
     """Return all measurements and, by rotation draw, the numbers of test queries with whole and with cut answers.
 
     MATS of every model is on the same passages, first original, then rotated.

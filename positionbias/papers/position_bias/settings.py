@@ -17,7 +17,7 @@ from positionbias.core.settings import (
     check_settings,
     declared_setting,
     flags_as,
-    required_setting,
+    refuse_idle,
     seed_setting,
     setting,
     settings_of,
@@ -40,8 +40,7 @@ __all__ = [
     "COMMANDS",
     "SOURCE_FLAGS",
     "TRAIN",
-    "ArchitectureSettings",
-    "DoseSettings",
+    "GridSettings",
     "Level",
     "PositionBiasSettings",
     "RemedySettings",
@@ -63,8 +62,8 @@ class Level(AnswerRange):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PositionBiasSettings:
-    """Settings of the study.
+class GridSettings:
+    """Settings of every study that trains on original and on rotated passages.
 
     ``seeds`` are those of the trainings, ``draws`` those of the rotations. ``candidates`` are runs to use instead of BM25's, by split.
     The default measures are the paper's. ``probe_passages`` None measures MATS on all passages; ``seed`` is that of the
@@ -162,35 +161,65 @@ class PositionBiasSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DoseSettings(PositionBiasSettings):
-    """The same settings, with ranges of the starts of training answers.
+class PositionBiasSettings(GridSettings):
+    """The same settings, with arms: ranges of the starts of training answers (``doses``), or kinds of positions of one TK.
 
-    ``queries`` is the number of training queries per level; None: as many as the smallest level has. They are drawn by (seed of the study, id).
+    ``queries`` is the number of training queries per range; None: as many as the smallest range has. They are drawn by (seed of the study, id).
     """
 
-    doses: tuple[Level, ...] = required_setting(
-        "Range of the starts of training answers, as for posbias select; given twice or more.",
+    doses: tuple[Level, ...] = setting(
+        (),
+        "An arm for this range of the starts of training answers, as for posbias select; given twice or more.",
         flags=("--answers-in",),
         metavar="LOW:HIGH",
         panel=Panel.BASIC,
+        absent="all training answers, in one arm",
     )
     queries: int | None = setting(
-        None,
-        "Training queries per level; by default as many as the smallest level has.",
-        least=1,
-        metavar="N",
+        None, "Training queries per --answers-in; by default as many as the smallest range has.", least=1, metavar="N"
     )
     several: Several = setting(
-        "all",
-        "Whether all answers of a training query must start in the range, or any.",
-        choices=SEVERAL,
+        "all", "Whether all answers of a training query must start in --answers-in, or any.", choices=SEVERAL
+    )
+    positions: tuple[Positions, ...] = setting(
+        (),
+        "An arm for TK with these positions, the usual ones first: sinusoid, none or relative; given twice or more.",
+        panel=Panel.BASIC,
+        absent="the model's own, in one arm",
     )
 
     def __post_init__(self) -> None:
-        PositionBiasSettings.__post_init__(self)
-        if len(set(self.doses)) < max(2, len(self.doses)):
-            found = ", ".join(map(str, self.doses)) or "none"
-            raise SettingError(f"--answers-in: wanted two or more, each once; found {found}; give --answers-in LOW:HIGH again")
+        GridSettings.__post_init__(self)
+        if self.doses and self.positions:
+            raise SettingError("--answers-in, --positions: give one of the two; each makes the arms of a study")
+        if self.doses:
+            if len(set(self.doses)) < max(2, len(self.doses)):
+                found = ", ".join(map(str, self.doses))
+                raise SettingError(
+                    f"--answers-in: wanted two or more, each once; found {found}; give --answers-in LOW:HIGH again"
+                )
+        else:
+            refuse_idle(("--queries", "--several"), wanted="--answers-in", found="none")
+        if self.positions:
+            self._check_positions()
+
+    def _check_positions(self) -> None:
+        known = [name for name in self.positions if name in POSITIONS]
+        if len(set(known)) < max(2, len(self.positions)):
+            raise SettingError(
+                f"--positions: wanted two or more of {', '.join(POSITIONS)}, each once; found {', '.join(self.positions)}; "
+                "give --positions again"
+            )
+        kinds = [model.kind for model in self.models]
+        if kinds != ["tk"]:
+            raise SettingError(f"--models: wanted tk, whose positions can be changed; found {', '.join(kinds)}; leave it out")
+        model = self.models[0]
+        if model.start is not None:
+            raise SettingError(
+                f"--start: wanted none, as a checkpoint fixes its positions; found {model.start.name}; leave it out"
+            )
+        if model.model.positions != POSITIONS[0]:
+            raise SettingError("--set tk.positions: --positions names those that are compared; leave it out")
 
     @property
     def matching(self) -> Matching:
@@ -198,17 +227,26 @@ class DoseSettings(PositionBiasSettings):
         return Matching(words=self.words)
 
     def selection(self, dose: AnswerRange, queries: int | None = None) -> Selection:
-        """Return the selection of training queries of a level."""
+        """Return the selection of training queries of a range."""
         return Selection(dose, TRAIN, self.several, queries or self.queries, self.matching, self.seed)
+
+    def with_positions(self, positions: Positions) -> ModelSettings:
+        """Return the model with these positions."""
+        model = self.models[0]
+        return replace(model, model=replace(model.model, positions=positions))
 
     def record(self) -> JsonObject:
         """Return the settings for a manifest: JSON-ready."""
-        own = {"doses": [str(dose) for dose in self.doses], "several": self.several, "matching": asdict(self.matching)}
-        return {**PositionBiasSettings.record(self), **own}
+        record = GridSettings.record(self)
+        if self.doses:
+            record |= {"doses": [str(dose) for dose in self.doses], "several": self.several, "matching": asdict(self.matching)}
+        if self.positions:
+            record |= {"models": [self.with_positions(name).record() for name in self.positions]}
+        return record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemedySettings(PositionBiasSettings):
+class RemedySettings(GridSettings):
     """The same settings, with the remedies to compare: in training by name, at inference as ``models.remedies`` names them.
 
     ``moved_queries`` of the first test split have their answering sentence moved.
@@ -225,7 +263,7 @@ class RemedySettings(PositionBiasSettings):
     moved_queries: int = setting(500, "Test queries whose answering sentence is moved.", least=20, metavar="N")
 
     def __post_init__(self) -> None:
-        PositionBiasSettings.__post_init__(self)
+        GridSettings.__post_init__(self)
         check_once({"--remedy": self.remedies})
         if self.trainings != TEXTS or self.rotate_at_reading:
             raise SettingError(
@@ -270,43 +308,11 @@ class RemedySettings(PositionBiasSettings):
 
     def record(self) -> JsonObject:
         """Return the settings for a manifest: JSON-ready."""
-        return {**PositionBiasSettings.record(self), "remedies": list(self.remedies), "moved_queries": self.moved_queries}
+        return {**GridSettings.record(self), "remedies": list(self.remedies), "moved_queries": self.moved_queries}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArchitectureSettings(PositionBiasSettings):
-    """The same settings for one TK, with its positions, the usual ones first."""
-
-    positions: tuple[Positions, ...] = setting(
-        POSITIONS, "TK's positions, the usual ones first: sinusoid, none or relative; given twice or more.", panel=Panel.BASIC
-    )
-
-    def __post_init__(self) -> None:
-        PositionBiasSettings.__post_init__(self)
-        known = [name for name in self.positions if name in POSITIONS]
-        if len(set(known)) < max(2, len(self.positions)):
-            found = ", ".join(map(str, self.positions)) or "none"
-            raise SettingError(
-                f"--positions: wanted two or more of {', '.join(POSITIONS)}, each once; found {found}; give --positions again"
-            )
-        kinds = [model.kind for model in self.models]
-        if kinds != ["tk"]:
-            raise SettingError(f"--models: wanted tk, whose positions can be changed; found {', '.join(kinds)}; leave it out")
-        if (start := self.models[0].start) is not None:
-            raise SettingError(f"--start: wanted none, as a checkpoint fixes its positions; found {start.name}; leave it out")
-
-    def model(self, positions: Positions) -> ModelSettings:
-        """Return the model with these positions."""
-        model = self.models[0]
-        return replace(model, model=replace(model.model, positions=positions))
-
-    def record(self) -> JsonObject:
-        """Return the settings for a manifest: JSON-ready."""
-        return {**PositionBiasSettings.record(self), "models": [self.model(name).record() for name in self.positions]}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransferSettings(PositionBiasSettings):
+class TransferSettings(GridSettings):
     """The settings of the target, and those of the source. Tests are on original passages, without MATS."""
 
     rotate_at_reading: bool = False
@@ -327,13 +333,13 @@ class TransferSettings(PositionBiasSettings):
     )
 
     def __post_init__(self) -> None:
-        PositionBiasSettings.__post_init__(self)
+        GridSettings.__post_init__(self)
         _ = self.source  # report conflicts before the study begins
 
     @property
-    def source(self) -> PositionBiasSettings:
+    def source(self) -> GridSettings:
         """Return the settings of the source, without tests; ``flags_as(SOURCE_FLAGS)`` names its options in errors."""
-        shared = {one.name: getattr(self, one.name) for one in fields(PositionBiasSettings)}
+        shared = {one.name: getattr(self, one.name) for one in fields(GridSettings)}
         own = {
             "models": with_assignments(self.models, self.source_assignments, flag="--set-source"),
             "candidates": self.source_candidates,
@@ -341,7 +347,7 @@ class TransferSettings(PositionBiasSettings):
             "tests": (),
         }
         with flags_as(SOURCE_FLAGS):
-            return PositionBiasSettings(**{**shared, **own})
+            return GridSettings(**{**shared, **own})
 
 
 def _command(
@@ -367,35 +373,19 @@ def _command(
 
 COMMANDS: Mapping[str, StudyCommand] = {
     "position-bias": _command(
-        "study.run_study",
+        "variants.run_position_bias",
         PositionBiasSettings,
         """Do re-rankers depend on the answer positions of COLLECTION, and does rotation remove this?
 
 Trains each model on the original and on the rotated passages, tests both on both, and writes results, tables and report.html.
-""",
-        probe_passages=2_000,
-    ),
-    "dose": _command(
-        "variants.run_dose",
-        DoseSettings,
-        """Does the position bias of re-rankers grow with the front-loading of their training answers in COLLECTION?
 
-Selects equally many training queries for each dose, with answers in one part of the passages, trains on the original and on the
-rotated passages, and tests all models on the same queries, original and rotated.
+With --answers-in it does so for each range of the starts of training answers, with equally many queries in each: does the bias
+grow with their front-loading? With --positions it does so for TK with each kind of positions (relative: Shaw et al. 2018): is
+rotating the data better than changing the model?
 
-    posbias study dose squad --answers-in 0:0.2 --answers-in 0:0.5 --answers-in 0:1 --out squad-dose
+    posbias study position-bias squad --answers-in 0:0.2 --answers-in 0:0.5 --answers-in 0:1 --out squad-dose
+    posbias study position-bias squad --positions sinusoid --positions none --positions relative --out squad-positions
 """,
-        probe_passages=2_000,
-    ),
-    "architecture": _command(
-        "variants.run_architecture",
-        ArchitectureSettings,
-        """Is rotating the passages of COLLECTION better than a TK without absolute positions?
-
-Trains TK with sinusoid, no, and relative positions (Shaw et al. 2018) on the original and on the rotated passages, tests all on
-both, and writes results, tables and report.html: effectiveness, changes by rotation, and MATS.
-""",
-        decided={"positions": "--positions names those that are compared"},
         probe_passages=2_000,
     ),
     "remedies": _command(

@@ -25,7 +25,7 @@ from positionbias.models.kinds import has_term_vectors
 from positionbias.models.remedies import AnyRemedy
 from positionbias.models.shapes import TKConfig
 from positionbias.papers.position_bias.measured import Measured, measure_study
-from positionbias.papers.position_bias.settings import TRAIN, PositionBiasSettings, RemedySettings
+from positionbias.papers.position_bias.settings import TRAIN, GridSettings, RemedySettings
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.result import Facts, Result, load_results
 from positionbias.training.config import TrainConfig
@@ -57,7 +57,7 @@ NOTES = (
 )
 
 
-def check_splits(collection: Collection, settings: PositionBiasSettings) -> None:
+def check_splits(collection: Collection, settings: GridSettings) -> None:
     """Check that the collection has the splits, that test splits share no query, and that given candidates fit the collection.
 
     Raises:
@@ -81,9 +81,7 @@ def check_splits(collection: Collection, settings: PositionBiasSettings) -> None
     check_candidates(settings.candidates, collection)
 
 
-def candidate_runs(
-    workspace: Workspace, collection: Path, settings: PositionBiasSettings, splits: tuple[str, ...]
-) -> dict[str, Path]:
+def candidate_runs(workspace: Workspace, collection: Path, settings: GridSettings, splits: tuple[str, ...]) -> dict[str, Path]:
     """Return the candidates by split: a given run, else BM25's."""
     runs = {}
     for split in splits:
@@ -93,9 +91,7 @@ def candidate_runs(
     return runs
 
 
-def test_runs(
-    workspace: Workspace, collection: Path, settings: PositionBiasSettings, runs: Mapping[str, Path]
-) -> dict[str, Path]:
+def test_runs(workspace: Workspace, collection: Path, settings: GridSettings, runs: Mapping[str, Path]) -> dict[str, Path]:
     """Return the candidates to re-rank by test split, for all queries or the requested number."""
     number = settings.test_queries
     chosen = {split: runs[split] for split in settings.tests}
@@ -104,7 +100,7 @@ def test_runs(
     return {split: workspace.test_sample(collection, split, run, number, seed=settings.seed) for split, run in chosen.items()}
 
 
-def run_study(collection: Collection, settings: PositionBiasSettings, workspace: Workspace) -> Path:
+def run_study(collection: Collection, settings: GridSettings, workspace: Workspace) -> Path:
     """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
@@ -138,7 +134,7 @@ class Passages(NamedTuple):
             yield "rotated", draw, self.rotated[draw]
 
 
-def both_texts(workspace: Workspace, collection: Collection, settings: PositionBiasSettings) -> Passages:
+def both_texts(workspace: Workspace, collection: Collection, settings: GridSettings) -> Passages:
     """Return the collection and its rotations."""
     return Passages(
         collection.path, {draw: workspace.rotated(collection.path, rotation) for draw, rotation in settings.rotations.items()}
@@ -187,7 +183,7 @@ def tested(
     workspace: Workspace,
     passages: Passages,
     runs: Mapping[str, Path],
-    settings: PositionBiasSettings,
+    settings: GridSettings,
     wanted: Iterable[Wanted],
 ) -> Measured:
     """Return the inputs of measuring: each training's model on original and rotated test passages, its probes, and the baselines."""
@@ -220,7 +216,7 @@ class _Maker:
     passages: Passages
     runs: Mapping[str, Path]
     tests: Mapping[str, Path]
-    settings: PositionBiasSettings
+    settings: GridSettings
 
     def __call__(self, wanted: Wanted, base: Path | None = None) -> list[_Tested]:
         """Make and test them; ``base`` is the model with which ``wanted`` is made."""
@@ -276,7 +272,7 @@ class _Maker:
 
 
 def _by_position(
-    workspace: Workspace, passages: Path, settings: PositionBiasSettings, runs: Mapping[str, Path], on: str
+    workspace: Workspace, passages: Path, settings: GridSettings, runs: Mapping[str, Path], on: str
 ) -> tuple[Path, ...]:
     return tuple(workspace.by_position(passages, split, runs[split], on=on) for split in settings.tests)
 
@@ -286,7 +282,7 @@ def _named(test: str, draw: int | None) -> str:
 
 
 def wanted_trainings(
-    passages: Passages, runs: Mapping[str, Path], settings: PositionBiasSettings, *, variant: str = "", label: str = ""
+    passages: Passages, runs: Mapping[str, Path], settings: GridSettings, *, variant: str = "", label: str = ""
 ) -> Iterator[Wanted]:
     """Yield all trainings, one seed after another, original passages first, so that an interrupted study has whole comparisons.
 
@@ -312,7 +308,7 @@ def wanted_trainings(
 
 # every answer's place is drawn from the biased density
 DEMO_COLLECTION = PlantedSettings(1.0, queries=5_000, passages=20_000, validation_share=0.05, test_share=0.15, sentences=(3, 4))
-DEMO_STUDY = PositionBiasSettings(
+DEMO_STUDY = GridSettings(
     models=(
         ModelSettings(
             "tk",

@@ -34,7 +34,7 @@ from positionbias.experiments.systems import (
 )
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.position_bias.findings import against_transfer, baselines, idle_trainings, trainings
-from positionbias.papers.position_bias.settings import SOURCE_FLAGS, PositionBiasSettings, TransferSettings
+from positionbias.papers.position_bias.settings import SOURCE_FLAGS, GridSettings, TransferSettings
 from positionbias.papers.position_bias.study import candidate_runs, check_splits, test_runs
 from positionbias.positions.debias import rotation_result
 from positionbias.results.payloads import Comparison, Finding
@@ -135,8 +135,8 @@ class _Tested(NamedTuple):
 class _Study:
     source: Collection
     target: Collection
-    settings: PositionBiasSettings
-    before: PositionBiasSettings
+    settings: GridSettings
+    before: GridSettings
     there: Workspace
     here: Workspace
     source_runs: Mapping[str, Path]
@@ -190,7 +190,7 @@ def _subject(system: str, facts: Facts, path: Path, *before: Path) -> Subject:
     return Subject(ended_name(system, facts.unfinished), facts, path)
 
 
-def _measure(artefacts: _Artefacts, settings: PositionBiasSettings) -> list[Result]:
+def _measure(artefacts: _Artefacts, settings: GridSettings) -> list[Result]:
     source, target = Collection(artefacts.source), Collection(artefacts.target)
     qrels = judgements(target, artefacts.tests, settings.test_queries, settings.seed)
     clusters = clusters_by_passage(qrels, level=settings.test_relevant_from)

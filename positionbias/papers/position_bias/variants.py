@@ -1,8 +1,8 @@
-"""Run studies whose trainings differ in more than the text (``Facts.variant``): levels of front-loading, TK's positions.
+"""Run the study of position bias, also with arms whose trainings differ in more than the text (``Facts.variant``).
 
-    dose          for each dose: keep the training queries whose answers start in one part of their passages, as many for every dose
+    --answers-in  for each dose: keep the training queries whose answers start in one part of their passages, as many for every dose
                   → train on the original and on the rotated passages → test on both, all doses on the same queries
-    architecture  for each kind of positions: train on the original and on the rotated passages → test on both
+    --positions   for each kind of positions: train on the original and on the rotated passages → test on both
 
 The doses differ only in their training queries: passages, candidates, validation and test queries are always those of the
 collection [decision]. The usual TK trained on rotated passages is compared with each changed TK trained on the original passages.
@@ -38,7 +38,7 @@ from positionbias.papers.position_bias.findings import (
     trainings,
 )
 from positionbias.papers.position_bias.measured import Measured, found_first, measure_models
-from positionbias.papers.position_bias.settings import TRAIN, ArchitectureSettings, DoseSettings, Level, PositionBiasSettings
+from positionbias.papers.position_bias.settings import TRAIN, GridSettings, Level, PositionBiasSettings
 from positionbias.papers.position_bias.study import (
     NOTES,
     Passages,
@@ -46,6 +46,7 @@ from positionbias.papers.position_bias.study import (
     both_texts,
     candidate_runs,
     check_splits,
+    run_study,
     tested,
     wanted_trainings,
 )
@@ -56,7 +57,7 @@ from positionbias.results.payloads import AtsCurve, Comparison, Finding, PerQuer
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type
 
-__all__ = ["run_architecture", "run_dose"]
+__all__ = ["run_position_bias"]
 
 OfSystem = Callable[[Facts], Values]  # results of one measure
 
@@ -121,7 +122,18 @@ def _label(dose: AnswerRange) -> str:
     return f"answers-{dose.low:g}-{dose.high:g}".replace(".", "_")
 
 
-def run_dose(collection: Collection, settings: DoseSettings, workspace: Workspace) -> Path:
+def run_position_bias(collection: Collection, settings: PositionBiasSettings, workspace: Workspace) -> Path:
+    """Run the study on ``collection`` in the workspace, with its arms; return the folder of its results.
+
+    Raises:
+        InputError: as ``check_splits``, or a range without a training query.
+        SettingError: more training queries than a range has.
+    """
+    run = run_dose if settings.doses else run_architecture if settings.positions else run_study
+    return run(collection, settings, workspace)
+
+
+def run_dose(collection: Collection, settings: PositionBiasSettings, workspace: Workspace) -> Path:
     """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
@@ -137,7 +149,7 @@ def run_dose(collection: Collection, settings: DoseSettings, workspace: Workspac
     shown = {variant_of(dose): texts.original for dose, texts in selected.items()}
     return workspace.results(
         f"Dose: {collection.name}",
-        "study dose",
+        "study position-bias",
         {**settings.record(), "queries": queries, "collection": dict(collection.manifest.settings)},
         {**measured.inputs(), **{f"training queries, {variant}": path for variant, path in shown.items()}},
         lambda: measure_doses(measured, settings, shown, workspace.map_shards),
@@ -149,7 +161,7 @@ def run_dose(collection: Collection, settings: DoseSettings, workspace: Workspac
     )
 
 
-def _number_of_queries(collection: Collection, settings: DoseSettings, workspace: Workspace) -> int:
+def _number_of_queries(collection: Collection, settings: PositionBiasSettings, workspace: Workspace) -> int:
     """Return the number of queries per level, which all levels have."""
     fitting = {
         dose: count_fitting(collection, settings.selection(dose), map_shards=workspace.map_shards) for dose in settings.doses
@@ -163,7 +175,7 @@ def _number_of_queries(collection: Collection, settings: DoseSettings, workspace
     return settings.queries or fitting[fewest]
 
 
-def _selected(workspace: Workspace, passages: Passages, selection: Selection, study: PositionBiasSettings) -> Passages:
+def _selected(workspace: Workspace, passages: Passages, selection: Selection, study: GridSettings) -> Passages:
     """Return the collection and its rotations, all with the same training queries of one level."""
     folder = workspace.folder / "selected" / _label(selection.answers_in)
     original = _selection_step(workspace, passages.original, folder / "original", selection, None)
@@ -197,9 +209,7 @@ def _selection_step(workspace: Workspace, source: Path, place: Path, selection: 
     return workspace.steps.make(f"select-{place.parent.name}-{place.name}", place, selection.record(), inputs, make, work=work)
 
 
-def _dose_trainings(
-    selected: Mapping[Level, Passages], runs: Mapping[str, Path], study: PositionBiasSettings
-) -> Iterator[Wanted]:
+def _dose_trainings(selected: Mapping[Level, Passages], runs: Mapping[str, Path], study: GridSettings) -> Iterator[Wanted]:
     """Yield every training, one seed after another, so that an interrupted study has whole comparisons."""
     for seed in study.seeds:
         for one, passages in selected.items():
@@ -207,7 +217,9 @@ def _dose_trainings(
             yield from wanted_trainings(passages, runs, settings, variant=variant_of(one), label=_label(one))
 
 
-def measure_doses(measured: Measured, settings: DoseSettings, shown: Mapping[str, Path], map_shards: MapShards) -> list[Result]:
+def measure_doses(
+    measured: Measured, settings: PositionBiasSettings, shown: Mapping[str, Path], map_shards: MapShards
+) -> list[Result]:
     """Return a position-bias study's results, training answers by level, and comparisons of levels in the effect of rotation.
 
     ``shown`` has each level's collection by variant.
@@ -337,7 +349,7 @@ def _response(kind: Facts, measure: str, variants: Sequence[str], change: Change
     return Finding(f"{text}: these data do not distinguish the two levels.", None)
 
 
-def run_architecture(collection: Collection, settings: ArchitectureSettings, workspace: Workspace) -> Path:
+def run_architecture(collection: Collection, settings: PositionBiasSettings, workspace: Workspace) -> Path:
     """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
@@ -350,7 +362,7 @@ def run_architecture(collection: Collection, settings: ArchitectureSettings, wor
     variants = [VARIANTS[name] for name in settings.positions]
     return workspace.results(
         f"Architecture: {collection.name}",
-        "study architecture",
+        "study position-bias",
         {**settings.record(), "collection": dict(collection.manifest.settings)},
         measured.inputs(),
         lambda: measure_architectures(measured, settings, variants),
@@ -362,11 +374,11 @@ def run_architecture(collection: Collection, settings: ArchitectureSettings, wor
     )
 
 
-def _architecture_trainings(passages: Passages, runs: Mapping[str, Path], settings: ArchitectureSettings) -> Iterator[Wanted]:
+def _architecture_trainings(passages: Passages, runs: Mapping[str, Path], settings: PositionBiasSettings) -> Iterator[Wanted]:
     """Yield every training, one seed after another, so that an interrupted study has whole comparisons."""
     for seed in settings.seeds:
         for name in settings.positions:
-            study = replace(settings, seeds=(seed,), models=(settings.model(name),))
+            study = replace(settings, seeds=(seed,), models=(settings.with_positions(name),))
             yield from wanted_trainings(passages, runs, study, variant=VARIANTS[name], label=name)
 
 

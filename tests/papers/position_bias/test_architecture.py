@@ -16,9 +16,10 @@ from positionbias.core.manifest import read_manifest
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
+from positionbias.models.shapes import POSITIONS
 from positionbias.papers.position_bias import ARCHITECTURES, VARIANTS
 from positionbias.papers.position_bias.architecture import architecture_table
-from positionbias.papers.position_bias.settings import ArchitectureSettings
+from positionbias.papers.position_bias.settings import PositionBiasSettings
 from positionbias.papers.position_bias.variants import rotated_against_changed, run_architecture
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
@@ -31,8 +32,13 @@ from ...tiny import TINY, planted
 TRAINING = TrainConfig(
     batch_size=8, max_steps=2, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=10, threads=1
 )
-SETTINGS = ArchitectureSettings(
-    models=(ModelSettings("tk", TINY, TRAINING),), depth=6, train_depth=6, measures=("nDCG@10", "R@10"), probe_passages=40
+SETTINGS = PositionBiasSettings(
+    models=(ModelSettings("tk", TINY, TRAINING),),
+    depth=6,
+    train_depth=6,
+    measures=("nDCG@10", "R@10"),
+    probe_passages=40,
+    positions=POSITIONS,
 )
 
 
@@ -41,7 +47,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return planted(tmp_path_factory.mktemp("architecture") / "planted")
 
 
-def run(collection: Collection, out: Path, settings: ArchitectureSettings = SETTINGS) -> list[str]:
+def run(collection: Collection, out: Path, settings: PositionBiasSettings = SETTINGS) -> list[str]:
     """Run the study; the steps that were made, in their order."""
     told: list[str] = []
     assert run_architecture(collection, settings, Workspace(out, told.append)) == out / "results"

@@ -17,7 +17,7 @@ from positionbias.core.manifest import read_manifest
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.papers.position_bias.settings import DoseSettings, Level
+from positionbias.papers.position_bias.settings import Level, PositionBiasSettings
 from positionbias.papers.position_bias.variants import changes_between_doses, dose_findings, run_dose
 from positionbias.probe.passages import original_collection
 from positionbias.report.html import report_tables, write_report
@@ -33,7 +33,7 @@ TRAINING = TrainConfig(
     batch_size=8, max_steps=2, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=10, threads=1
 )
 FRONT, WHOLE = Level(0, 0.4), Level(0, 1)
-SETTINGS = DoseSettings(
+SETTINGS = PositionBiasSettings(
     models=(ModelSettings("tk", TINY, TRAINING),),
     depth=6,
     train_depth=6,
@@ -50,7 +50,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return planted(tmp_path_factory.mktemp("dose") / "planted")
 
 
-def run(collection: Collection, out: Path, settings: DoseSettings = SETTINGS) -> list[str]:
+def run(collection: Collection, out: Path, settings: PositionBiasSettings = SETTINGS) -> list[str]:
     """Run the study; the steps that were made, in their order."""
     told: list[str] = []
     assert run_dose(collection, settings, Workspace(out, told.append)) == out / "results"
@@ -174,11 +174,11 @@ def test_fresh_rotations_need_no_rotated_selections(collection: Collection, tmp_
 
 
 def test_what_does_not_fit_is_one_clear_line(collection: Collection, tmp_path: Path) -> None:
-    for doses in ((), (FRONT,), (FRONT, FRONT)):
+    for doses in ((FRONT,), (FRONT, FRONT)):
         with pytest.raises(SettingError, match="--answers-in: wanted two or more, each once; found "):
-            DoseSettings(doses=doses)
+            PositionBiasSettings(doses=doses)
     with pytest.raises(SettingError, match="--queries: wanted at least 1; found 0"):
-        DoseSettings(doses=(FRONT, WHOLE), queries=0)
+        PositionBiasSettings(doses=(FRONT, WHOLE), queries=0)
     workspace = Workspace(tmp_path / "x")
     with pytest.raises(
         SettingError, match=r"--queries: wanted 30 training queries a level; found \d+ with answers in 0:0.4; lower it"
@@ -316,10 +316,10 @@ def test_a_rotation_of_another_draw_is_another_study(finished: Path, collection:
 
 
 def test_the_study_from_python(collection: Collection, finished: Path, tmp_path: Path) -> None:
-    plan = positionbias.study("dose", collection, settings=SETTINGS, out=tmp_path / "new", dry_run=True)
+    plan = positionbias.study("position-bias", collection, settings=SETTINGS, out=tmp_path / "new", dry_run=True)
     assert "select-answers-0-0_4-original" in str(plan)
     assert not (tmp_path / "new").exists()
-    again = positionbias.study("dose", collection, settings=SETTINGS, out=finished, dry_run=True)
+    again = positionbias.study("position-bias", collection, settings=SETTINGS, out=finished, dry_run=True)
     assert all(step.done for result in again.results for step in result.payload.rows.values())
-    with pytest.raises(SettingError, match="study dose: wanted collection; found 0"):
-        positionbias.study("dose", settings=SETTINGS, out=tmp_path / "new")
+    with pytest.raises(SettingError, match="study position-bias: wanted collection; found 0"):
+        positionbias.study("position-bias", settings=SETTINGS, out=tmp_path / "new")
