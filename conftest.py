@@ -84,7 +84,7 @@ def _collections() -> None:
     for seed in (1, 2, 3):
         tiny.saved_tk(Path("tk.ckpt" if seed == 1 else f"tk-{seed}.ckpt"), collection, seed=seed)
     saved_dot(Path("dot.ckpt"))
-    pb.make_encoder(["./planted"], settings=EncoderSettings(layers=1, width=8, heads=2, pieces=90), out=Path("small-bert"))
+    pb.make_encoder(["./planted"], "small-bert", EncoderSettings(layers=1, width=8, heads=2, pieces=90))
     pb.find_leakage(["./planted:train", "./planted:test"], settings=FindSettings("lexical"), out=Path("leaks"))
     columns = ("source", "train_id", "test_id", "field", "train_text", "test_text", "cosine", "label")
     rows = [

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from positionbias.core.run import Run as Run
     from positionbias.ops import *
     from positionbias.ops.artefacts import load as load
+    from positionbias.models.new_encoder import make_encoder as make_encoder
     from positionbias.models.permuted import permuted as permuted
     from positionbias.ops.audit import Audit as Audit, audit_model as audit_model
     from positionbias.positions.rotate import Rotate as Rotate, rotate as rotate
@@ -48,6 +49,7 @@ _MODULES = {
     "Run": "core.run",
     "audit_model": "ops.audit",
     "load": "ops.artefacts",
+    "make_encoder": "models.new_encoder",
     "permuted": "models.permuted",
     "rotate": "positions.rotate",
     **{function: f"ops.{module}" for module, function, _ in ops.COMMANDS.values() if function},

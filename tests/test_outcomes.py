@@ -32,7 +32,7 @@ from positionbias.report.table import Cell, Column, Table
 
 WITHOUT_EXAMPLE = {"import_irds", "push"}  # their examples show a mistake: they need a network
 OPERATIONS = [*(function for _, function, _ in ops.COMMANDS.values() if function), *imports.__all__]
-WITHOUT_RESULTS = {"list_artefacts", "verify"}
+WITHOUT_RESULTS = {"verify"}
 
 Returned = Callable[[str], Shown]
 

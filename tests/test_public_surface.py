@@ -61,7 +61,6 @@ PUBLIC = [
     "import_trec",
     "import_tripclick",
     "leakage_card",
-    "list_artefacts",
     "load",
     "make_encoder",
     "make_report",

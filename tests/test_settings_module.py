@@ -12,6 +12,7 @@ import positionbias
 from positionbias import settings
 from positionbias.core.operation import parameters_of
 from positionbias.models.kinds import KINDS, config_class
+from positionbias.models.settings import EncoderSettings
 from positionbias.papers import PAPERS, command_of
 from positionbias.training.plan import TrainPlan
 
@@ -46,5 +47,6 @@ def test_it_has_the_settings_of_all_public_functions_studies_and_models() -> Non
                     reached(kind, found)
     for kind in [TrainPlan, *(command_of(name).settings for name in PAPERS), *(config_class(name) for name in KINDS)]:
         reached(kind, found)
+    reached(EncoderSettings, found)  # of make_encoder, which is no command
     assert settings.__all__ == sorted(found)
     assert all(getattr(settings, name) is kind for name, kind in found.items())

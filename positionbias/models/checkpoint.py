@@ -336,7 +336,7 @@ def read_log(folder: Path) -> TrainingLog:
 
 
 def _is_checkpoint(folder: Path) -> bool:
-    """Return True if the manifest is that of a checkpoint; encoders made by ``posbias encoder`` have manifests, too."""
+    """Return True if the manifest is that of a checkpoint; encoders made by ``make_encoder`` have manifests, too."""
     return (folder / MANIFEST).is_file() and read_manifest(folder).kind == KIND
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import torch
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import find_collection
 from positionbias.core.errors import InputError
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.publish import atomic_folder, refuse_existing
 from positionbias.core.seeds import key64
@@ -27,22 +28,40 @@ KIND = "encoder"
 
 
 def make_encoder(
-    collections: Sequence[Collection], out: Path, settings: EncoderSettings | None = None, *, overwrite: bool = False
+    collections: Sequence[CollectionLike], out: Path | str, settings: EncoderSettings | None = None, *, overwrite: bool = False
 ) -> Manifest:
-    """Write the encoder to the folder ``out`` in Hugging Face's layout, and its manifest; return the manifest.
+    """Write a small BERT with random weights, its word pieces learned from the collections.
 
-    Pieces are learned from all passages and the training queries. The feed-forward layers are four times as wide as the encoder, and
-    weights are drawn as BERT's. The result is a function of the settings and the collections' content.
+    It is for a machine without a pre-trained encoder, and for experiments on planted collections, where what an encoder has read
+    before is of no use. A bert_cat or bert_dot that begins with it needs far more steps, and a higher learning rate. Feed-forward
+    layers are four times as wide as the encoder, and weights are drawn as BERT's.
+
+    Args:
+        collections: Collections; pieces are learned from all passages and the training queries.
+        out: The folder to write, in Hugging Face's layout, with a manifest.
+        settings: Layers, width, heads, word pieces, and the seed of the weights; the same content and settings give the same folder.
+        overwrite: Replace what stands at ``out``.
+
+    Returns:
+        The manifest; its ``content`` has the numbers of pieces, words and weights.
 
     Raises:
         InputError: collections without words.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.settings import EncoderSettings
+        >>> tiny = EncoderSettings(layers=1, width=8, heads=2, pieces=90)
+        >>> pb.make_encoder(["planted"], "tiny-bert", tiny).content["weights"]
+        5720
     """
-    settings = settings or EncoderSettings()
+    settings, out = settings or EncoderSettings(), Path(out)
     refuse_existing(out, overwrite=overwrite)
-    counts = _normal_words(known_words(collections, None))
+    opened = [find_collection(collection) for collection in collections]
+    counts = _normal_words(known_words(opened, None))
     if not counts:
-        names = ", ".join(str(collection.path) for collection in collections)
+        names = ", ".join(str(collection.path) for collection in opened)
         raise InputError(f"{names}: wanted passages to learn word pieces from; found no word in them; give another collection")
     pieces = [*SPECIAL, *learn_pieces(counts, settings.pieces - len(SPECIAL))]
     with atomic_folder(out, overwrite=overwrite) as partial:
@@ -54,14 +73,14 @@ def make_encoder(
             command="encoder",
             settings={name: value for name, value in asdict(settings).items() if name != "seed"},
             seed=settings.seed,
-            inputs=tuple(input_ref("collection", c.path, c.checksum, artefact=out) for c in collections),
+            inputs=tuple(input_ref("collection", c.path, c.checksum, artefact=out) for c in opened),
             content={
                 "checksum": model_checksum(partial),
                 "pieces": len(pieces),
                 "words": len(counts),
                 "weights": sum(weight.numel() for weight in model.parameters()),
             },
-            licence="; ".join(f"{c.name}: {c.manifest.licence or 'not stated'}" for c in collections),
+            licence="; ".join(f"{c.name}: {c.manifest.licence or 'not stated'}" for c in opened),
             notes=("Weights are random: the encoder has read nothing.",),
             versions=package_versions("torch", "transformers", "tokenizers"),
             provenance=provenance(),

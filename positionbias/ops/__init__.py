@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         show as show,
     )
     from positionbias.ops.contamination import suspect_contamination as suspect_contamination
-    from positionbias.ops.encoders import distil_vectors as distil_vectors, make_encoder as make_encoder
+    from positionbias.ops.encoders import distil_vectors as distil_vectors
     from positionbias.ops.evaluation import ensemble as ensemble, evaluate as evaluate
     from positionbias.ops.imports import *
     from positionbias.ops.leakage import find_leakage as find_leakage
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         sample_pairs as sample_pairs,
     )
     from positionbias.ops.leakage_overlap import overlap_leakage as overlap_leakage
-    from positionbias.ops.listing import list_artefacts as list_artefacts
     from positionbias.ops.planning import plan as plan
     from positionbias.ops.pools import (
         pool_coverage as pool_coverage,
@@ -59,7 +58,6 @@ START = "Start and finish"
 SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
     START: {
         "demo": ("studies", "demo", "Run the whole study in miniature, in under five minutes."),
-        "list": ("listing", "list_artefacts", "List what is in a folder and under $POSBIAS_HOME."),
         "verify": ("artefacts", "verify", "Compare artefacts with the digests in their manifests."),
         "report": ("artefacts", "make_report", "Write one HTML page about results."),
         "push": ("artefacts", "push", "Upload a checkpoint to the Hugging Face Hub."),
@@ -80,7 +78,6 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
     },
     "Models": {
         "vectors distil": ("encoders", "distil_vectors", "Make word vectors from a pre-trained encoder."),
-        "encoder": ("encoders", "make_encoder", "Make a small encoder with random weights."),
         "trainset leaked": ("trainsets", "draw_leaked", "Draw sets with a known number of leaked queries."),
         "trainset contaminated": ("trainsets", "draw_contaminated", "Draw a set with judgements of a test split in it."),
         "trainset clicks": ("trainsets", "draw_clicks", "Draw triples of clicked passages and candidates."),

@@ -10,13 +10,13 @@ from positionbias.core.operation import Out, Overwrite, Sources, operation
 from positionbias.core.places import output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.settings import Panel, Setting
-from positionbias.models.settings import DistilSettings, EncoderSettings
+from positionbias.models.settings import DistilSettings
 from positionbias.ops.outcome import Written
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
 
-__all__ = ["distil_vectors", "make_encoder"]
+__all__ = ["distil_vectors"]
 
 
 @operation
@@ -65,50 +65,6 @@ def distil_vectors(
     of, words = split or "train", figures.words
     hint(f"written to {pasted(place)}; next: posbias train tk COLLECTION --word-vectors {pasted(place)} …")
     return Written(place, [Result(WORD_VECTORS, _names(opened), of, encoder, None, words, None, words, figures)])
-
-
-@operation
-def make_encoder(
-    collections: Sources, *, settings: EncoderSettings = EncoderSettings(), out: Out, overwrite: Overwrite = False
-) -> Written:
-    """Make a small BERT with random weights, its word pieces learned from the collections.
-
-    For a machine without a pre-trained encoder, and for experiments on planted collections, where what an encoder has read before is of no
-    use. A bert_cat or bert_dot that begins with it needs far more steps, and a higher learning rate, than with a pre-trained one.
-
-        posbias encoder planted --layers 2 --width 128 --out small-bert
-        posbias train bert_cat planted --encoder small-bert --learning-rate 3e-4 …
-
-    Returns:
-        The encoder, a folder of Hugging Face's layout, and a result, whose value is the number of weights.
-
-    Raises:
-        SettingError: a width that the heads cannot share.
-        InputError: collections without words.
-        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
-
-    Example:
-        >>> import positionbias as pb
-        >>> from positionbias.settings import EncoderSettings
-        >>> tiny = EncoderSettings(layers=1, width=8, heads=2, pieces=90)
-        >>> print(pb.make_encoder(["planted"], settings=tiny, out="tiny-bert"))
-        tiny-bert: 5,720 random weights; 90 pieces learned from 468 words
-    """
-    from positionbias.models.new_encoder import make_encoder as write_encoder
-    from positionbias.results.artefacts import NEW_ENCODER, NewEncoderFigures
-    from positionbias.results.result import Result
-
-    opened, place = _opened(collections), output_place(out)
-    manifest = write_encoder(opened, place, settings, overwrite=overwrite)
-    figures = NewEncoderFigures.of_facts(manifest.content)
-    weights, words = figures.weights, figures.words
-    hint(
-        f"{settings.layers} layers, {settings.width} wide; written to {pasted(place)}; "
-        f"next: posbias train bert_cat COLLECTION --encoder {pasted(place)} …"
-    )
-    return Written(
-        place, [Result(NEW_ENCODER, _names(opened), "train", place.name, settings.seed, weights, None, words, figures)]
-    )
 
 
 def _opened(collections: Sequence[CollectionLike]) -> list[Collection]:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from positionbias.report.bars import area
 from positionbias.report.collection_text import aligned
-from positionbias.results.artefacts import NewEncoderFigures, RemedyFigures, TeachingFigures, WordVectorFigures
+from positionbias.results.artefacts import RemedyFigures, TeachingFigures, WordVectorFigures
 from positionbias.results.payloads import TrainingCurve
 from positionbias.results.result import Result
 from positionbias.results.runs import RerankingFigures
 from positionbias.results.select import of_type
 
-__all__ = ["encoder_text", "remedy_text", "reranking_text", "teaching_text", "training_text", "vectors_text"]
+__all__ = ["remedy_text", "reranking_text", "teaching_text", "training_text", "vectors_text"]
 
 
 VALIDATED, DRAWN = "validation nDCG@10", 3  # the series that is drawn, and the fewest validations that make a curve
@@ -70,14 +70,6 @@ def vectors_text(results: Sequence[Result]) -> str:
         f"{figures.words:,} words, {figures.dimension} wide, {figures.variance_kept:.1%} of the variance kept; "
         f"left out: {figures.words_too_rare:,} too rare, {figures.words_without_pieces:,} that the encoder cannot read"
         for _, figures in of_type(results, WordVectorFigures)
-    )
-
-
-def encoder_text(results: Sequence[Result]) -> str:
-    """Return a line per encoder: its weights and its word pieces."""
-    return "\n".join(
-        f"{result.system}: {figures.weights:,} random weights; {figures.pieces:,} pieces learned from {figures.words:,} words"
-        for result, figures in of_type(results, NewEncoderFigures)
     )
 
 

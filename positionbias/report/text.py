@@ -29,7 +29,6 @@ TEXTS = {
     "EvidenceFigures": ("audit.text", "audit_text"),  # of an audit without a verdict
     "ExportCounts": ("report.artefact_text", "export_text"),
     "EnsembleFigures": ("report.evaluation_text", "ensemble_text"),
-    "NewEncoderFigures": ("report.model_text", "encoder_text"),
     "RemedyFigures": ("report.model_text", "remedy_text"),
     "LeaksRemoved": ("overlap.removed_text", "removed_text"),
     "OverlapFigures": ("overlap.text", "overlap_text"),

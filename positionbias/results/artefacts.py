@@ -8,14 +8,12 @@ from positionbias.results.figures import Figures, Rows
 
 __all__ = [
     "EXPORT",
-    "NEW_ENCODER",
     "REMEDIED",
     "PLAN",
     "TEACHING",
     "VECTORS",
     "WORD_VECTORS",
     "ExportCounts",
-    "NewEncoderFigures",
     "Plan",
     "PlannedStep",
     "RemedyFigures",
@@ -24,7 +22,7 @@ __all__ = [
     "WordVectorFigures",
 ]
 
-EXPORT, VECTORS, WORD_VECTORS, NEW_ENCODER, TEACHING, PLAN = "export ", "vectors", "word vectors", "encoder", "teaching", "plan"
+EXPORT, VECTORS, WORD_VECTORS, TEACHING, PLAN = "export ", "vectors", "word vectors", "teaching", "plan"
 REMEDIED = "remedy"
 
 
@@ -59,16 +57,6 @@ class WordVectorFigures(Figures, frozen=True, kw_only=True):
     variance_kept: float
     words_without_pieces: int
     words_too_rare: int
-
-
-class NewEncoderFigures(Figures, frozen=True, kw_only=True):
-    """An encoder with random weights: its word pieces, the words behind them, and its number of weights."""
-
-    MEASURES = (NEW_ENCODER,)
-
-    pieces: int
-    words: int
-    weights: int
 
 
 class RemedyFigures(Figures, frozen=True, kw_only=True):

@@ -6,26 +6,18 @@ from pathlib import Path
 
 import positionbias
 from positionbias.models.settings import DistilSettings, EncoderSettings
-from positionbias.results.artefacts import NewEncoderFigures, WordVectorFigures
+from positionbias.results.artefacts import WordVectorFigures
 
 from ..tiny import collection_of
 
 
 def test_an_encoder_and_the_vectors_that_it_gives_words(tmp_path: Path) -> None:
     collection = collection_of(tmp_path / "few", ["the lamp burns oil", "the lamp is old", "oil burns", "old lamp the is"])
-    made = positionbias.make_encoder(
-        [collection], settings=EncoderSettings(layers=1, width=8, heads=2, pieces=60, max_length=32), out=tmp_path / "small"
-    )
-    (result,) = made.results
-    assert isinstance(result.payload, NewEncoderFigures)
-    assert (made.path, result.system, result.payload.words, result.value) == (
-        tmp_path / "small",
-        "small",
-        6,
-        result.payload.weights,
-    )
+    settings = EncoderSettings(layers=1, width=8, heads=2, pieces=60, max_length=32)
+    made = positionbias.make_encoder([collection], tmp_path / "small", settings)
+    assert (made.name, made.content["words"]) == ("small", 6)
     vectors = positionbias.distil_vectors(
-        [collection], encoder=str(made.path), settings=DistilSettings(dimension=2), out=tmp_path / "few.safetensors"
+        [collection], encoder=str(tmp_path / "small"), settings=DistilSettings(dimension=2), out=tmp_path / "few.safetensors"
     )
     (result,) = vectors.results
     assert isinstance(result.payload, WordVectorFigures)

@@ -363,7 +363,6 @@ those scores only, and re-ranks every target's candidates with all models. Merge
 (posbias merge --apart).
 
     posbias study contamination msmarco --target dl19 --target dl20 --encoder minilm --out contaminated
-    posbias encoder planted --out small-bert
     posbias study contamination planted --target test --target validation --target-relevant-from 1 --encoder small-bert --models tk …
 """,
 )

@@ -378,7 +378,7 @@ def _architecture_trainings(passages: Passages, runs: Mapping[str, Path], settin
     """Yield every training, one seed after another, so that an interrupted study has whole comparisons."""
     for seed in settings.seeds:
         for name in settings.positions:
-            study = replace(settings, seeds=(seed,), models=(settings.with_positions(name),))
+            study = replace(settings, seeds=(seed,), models=(settings.with_positions(name),), positions=())
             yield from wanted_trainings(passages, runs, study, variant=VARIANTS[name], label=name)
 
 
