@@ -48,8 +48,8 @@ from positionbias.ops.leakage_clean import CountedPairs
 from positionbias.ops.query_encoder import Encoder
 from positionbias.ops.retrieval import ByVectors
 from positionbias.ops.training import Teacher
-from positionbias.overlap.removing import CountedLeaks, Removing
-from positionbias.overlap.settings import EvidenceSettings, OverlapSettings
+from positionbias.overlap.removing import Removing
+from positionbias.overlap.settings import OverlapSettings
 from positionbias.papers.contamination.settings import ContaminationSettings, Distillation
 from positionbias.papers.leakage.settings import LeakageSettings
 from positionbias.papers.pooling.settings import PoolingSettings
@@ -92,7 +92,6 @@ __all__ = [
     "ContaminatedSettings",
     "ContaminationSettings",
     "ConvKNRMConfig",
-    "CountedLeaks",
     "CountedPairs",
     "CoverageSettings",
     "DenseSearch",
@@ -103,7 +102,6 @@ __all__ = [
     "Encoder",
     "EncoderSettings",
     "Engine",
-    "EvidenceSettings",
     "FindSettings",
     "Fusing",
     "HistogramOptions",

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from positionbias.core.products import BLOCK, Hits, Products, below, growth
 from positionbias.core.similarity import RESCORE, UNIT, Similarity, Sized, check_width
 from positionbias.core.threads import cores
 
-__all__ = ["FEWEST_ROWS", "AtLeast", "Block", "Neighbours", "held_bytes", "nearest", "tile_rows"]
+__all__ = ["FEWEST_ROWS", "Block", "Neighbours", "held_bytes", "nearest", "tile_rows"]
 
 Block = tuple[np.ndarray, np.ndarray]  # numbers (n,) int64, vectors (n, dim)
 
@@ -230,50 +229,6 @@ class _Part:
         self.numbers[touched], self.scores[touched] = numbers[places], scores[places]
         self.bound = np.maximum(self.bound, self.scores[:, -1])
         self.waiting, self.waits = [], 0
-
-
-class AtLeast:
-    """The search for every pair of a vector and a test with a cosine of at least ``floor``, exactly; tests ``(t, dim)`` are laid out once.
-
-    Raises:
-        InputError: a vector that is not finite.
-    """
-
-    def __init__(self, tests: np.ndarray, floor: float) -> None:
-        self.tests, self.floor = Sized(np.asarray(tests, np.float32), "cosine"), floor
-        self.device = products_here(self.tests.compared())
-
-    def __call__(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the vector, the test and the cosine of each pair, ``(p,)`` each, by vector and test.
-
-        Raises:
-            InputError: a vector that is not finite, or of another width.
-        """
-        dimension = self.tests.vectors.shape[1]
-        check_width(vectors, dimension)
-        if not len(vectors):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-        blocks = [(np.arange(len(vectors)), np.asarray(vectors, np.float32))]
-        with self.device.pool() as pool:
-            tile = next(_tiles(blocks, dimension, len(vectors), "cosine", self.device))
-            parts = pool.map(self._look, range(len(self.device.parts)), repeat(tile))
-            found = [np.concatenate(column) for column in zip(*(hit for part in parts for hit in part), strict=True)]
-        rows, tests, scores = found or (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        order = np.lexsort((tests, rows))
-        return rows[order], tests[order], scores[order]
-
-    def _look(self, part: int, tile: _Tile) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        cut = self.device.parts[part]
-        off = (growth(self.tests.vectors.shape[1]) + 8 * UNIT) * tile.reach  # as in ``_Part``
-        lowest = np.full(cut.stop - cut.start, below(np.array(self.floor - off)), np.float32)
-        found = []
-        for hits in self.device.scan(part, tile.factors, lowest):
-            for start in range(0, len(hits.tests), RESCORE):
-                tests, rows = hits.tests[start : start + RESCORE] + cut.start, hits.rows[start : start + RESCORE]
-                scores = self.tests.scores(tests, tile.vectors, rows)
-                kept = scores >= self.floor
-                found.append((rows[kept], tests[kept], scores[kept]))
-        return found
 
 
 def _kth_highest(tests: np.ndarray, values: np.ndarray, count: int, k: int) -> np.ndarray:

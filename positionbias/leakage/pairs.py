@@ -39,9 +39,8 @@ __all__ = [
 
 PAIRS = "pairs.jsonl"  # in a folder written by ``find``
 SEMANTIC, LEXICAL = "semantic", "lexical"  # the detectors of a pair
-# the detectors of overlap: shares of one text's runs of words that the other has, and of common words
-OVERLAP_DETECTORS = ("exact", "ngram", "near", "short", "meaning")
-OVERLAP_SCORES = ("of_test", "of_train", "jaccard_words")
+OVERLAP_DETECTORS = ("exact", "ngram")
+OVERLAP_SCORES = ("of_test", "of_train")  # shares of one text's runs of words that the other has
 SCORES = ("cosine", "jaccard", "containment", *OVERLAP_SCORES)
 _NARRATIVE = "narrative"
 _PASSAGE_IDS = ("train_passage_id", "test_passage_id")

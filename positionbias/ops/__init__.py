@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from positionbias.ops.evaluation import ensemble as ensemble, evaluate as evaluate
     from positionbias.ops.imports import *
     from positionbias.ops.leakage import find_leakage as find_leakage
-    from positionbias.ops.leakage_card import check_leakage_card as check_leakage_card, leakage_card as leakage_card
     from positionbias.ops.leakage_clean import clean_leakage as clean_leakage
     from positionbias.ops.leakage_labels import (
         calibrate_leakage as calibrate_leakage,
@@ -110,8 +109,6 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         "leakage sample": ("leakage_labels", "sample_pairs", "Draw pairs to label, so that a threshold can be set."),
         "leakage review": ("leakage_labels", "review_pairs", "Show the most similar pairs, and what people said of them."),
         "leakage clean": ("leakage_clean", "clean_leakage", "Write a collection or training set without what leaks."),
-        "leakage card": ("leakage_card", "leakage_card", "Write a card of train–test overlap, for a model card."),
-        "leakage check-card": ("leakage_card", "check_leakage_card", "Compare such a card with the data at hand."),
         "contamination suspect": (
             "contamination",
             "suspect_contamination",

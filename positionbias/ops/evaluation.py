@@ -15,10 +15,10 @@ from positionbias.core.own_passages import WITHOUT_OWN, own_queries, own_remarks
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.run_header import RunHeader
-from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, given_flags, seed_setting, setting
+from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, seed_setting, setting
 from positionbias.evaluation.fusing import Fusing
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
-from positionbias.overlap.removing import CountedLeaks
+from positionbias.overlap.settings import UNITS
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -71,7 +71,14 @@ def evaluate(
             place="read",
         ),
     ] = None,
-    counted: CountedLeaks = CountedLeaks(),
+    unit: Annotated[
+        str | None,
+        Setting(
+            "With --leaked, what of a query is in training: its text, a relevant passage, or both in one pair.",
+            choices=UNITS,
+            absent="queries",
+        ),
+    ] = None,
     all_swaps: Annotated[
         Place | None,
         Setting(
@@ -95,8 +102,7 @@ def evaluate(
     relevant. A query without candidates counts 0 in it, as in the measures.
 
     With ``leaked``, each measure also on leaked and on clean queries, and their difference. A query is leaked where a pair names it that no
-    person labelled as of a different topic; with the folder of posbias leakage overlap, by its text, a relevant passage, or both (--unit), where
-    --found-by found it. Whether leakage changes the order of the runs comes first: Kendall's tau between leaked and clean
+    person labelled as of a different topic; with the folder of posbias leakage overlap, by its text, a relevant passage, or both (--unit). Whether leakage changes the order of the runs comes first: Kendall's tau between leaked and clean
     queries is held against random splits of the same sizes and difficulty (5 % false alarms), single swaps are named at a false discovery rate of 10 %.
 
         posbias evaluate bm25.run tk.run --collection squad -m nDCG@10
@@ -131,7 +137,7 @@ def evaluate(
     from positionbias.evaluation.significance import clusters_by_passage
     from positionbias.report.leaked_order import write_swaps
 
-    _check_asked(runs, qrels, measuring, leaked, counted, all_swaps)
+    _check_asked(runs, qrels, measuring, leaked, unit, all_swaps)
     measuring = replace(measuring, measures=canonical(measuring.measures))
     refuse_outputs(all_swaps, out, overwrite=overwrite)
     opened = find_collection(collection) if collection is not None else None
@@ -143,7 +149,7 @@ def evaluate(
     files = [(run, input_place(given)) for given, run in zip(runs, loaded, strict=True) if isinstance(given, Place)]
     clusters = clusters_by_passage(judged.qrels)
     results, shares = _measured(loaded, judged, measuring, clusters, _remarks_of_trainings(files))
-    apart, pairs = _leaked_apart(results, leaked, counted, judged, opened, clusters, measuring)
+    apart, pairs = _leaked_apart(results, leaked, unit, judged, opened, clusters, measuring)
     if all_swaps is not None:
         place = write_swaps(output_place(all_swaps), apart.swaps, overwrite=overwrite)
         hint(f"{sum(map(len, apart.swaps.values())):,} swaps written to {pasted(place)}")
@@ -169,7 +175,7 @@ def _check_asked(
     qrels: QrelsLike | None,
     measuring: Measuring,
     leaked: Place | None,
-    counted: CountedLeaks,
+    unit: str | None,
     all_swaps: Place | None,
 ) -> None:
     """Refuse options that do not go together."""
@@ -177,8 +183,8 @@ def _check_asked(
         raise SettingError(
             "--qrels-name: wanted --collection beside it, whose judgements it picks; found --qrels; leave one out"
         )
-    if leaked is None and (flag := next(given_flags(counted), None)):
-        raise SettingError(f"{flag}: wanted --leaked beside it; found none; give the folder of posbias leakage overlap")
+    if leaked is None and unit is not None:
+        raise SettingError("--unit: wanted --leaked beside it; found none; give the folder of posbias leakage overlap")
     if all_swaps is not None and (leaked is None or len(runs) < 2):
         missing = "no --leaked" if leaked is None else "one run, which has no order"
         raise SettingError(f"--all-swaps: wanted --leaked and two runs or more beside it; found {missing}; give both")
@@ -287,7 +293,7 @@ def _judgements(collection: Collection | None, qrels: QrelsLike | None, measurin
 def _leaked_apart(
     results: Sequence[Result],
     pairs: Place | None,
-    counted: CountedLeaks,
+    unit: str | None,
     judged: _Judged,
     collection: Collection | None,
     clusters: Mapping[str, str],
@@ -302,10 +308,10 @@ def _leaked_apart(
     from positionbias.overlap.leaked import leaked_of
 
     checksum = collection.checksum if collection is not None else ""
-    queries, files = leaked_of(pairs, counted, judged.qrels, checksum, measuring.split)
+    queries, files = leaked_of(pairs, unit, judged.qrels, checksum, measuring.split)
     read = [Read.file("leaked", file) for file in files]
     if is_overlap(pairs) and queries.isdisjoint(qrel.query_id for qrel in judged.qrels):
-        say(f"--leaked: no judged query leaks by {counted.unit or 'queries'}: there is nothing to measure apart")
+        say(f"--leaked: no judged query leaks by {unit or 'queries'}: there is nothing to measure apart")
         return Leaked([], {}), read
     return leaked_results(results, queries, clusters=clusters, seed=measuring.seed), read
 

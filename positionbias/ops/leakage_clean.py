@@ -52,11 +52,10 @@ class CountedPairs:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Cleaned(Printed):
-    """A collection or training set without what leaks, what was removed, and what a second search found in it."""
+    """A collection or training set without what leaks, and what was removed."""
 
     collection: Collection | Groups
     removed: QueriesRemoved | LeaksRemoved
-    left: Sequence[Result] = ()
 
     @property
     def path(self) -> Path:
@@ -65,7 +64,7 @@ class Cleaned(Printed):
 
     @property
     def results(self) -> Sequence[Result]:
-        """Return one result, whose value is the share that was removed, and those of the second search."""
+        """Return one result, whose value is the share that was removed."""
         from positionbias.results.leakage_pairs import TAKEN_OUT, QueriesRemoved
         from positionbias.results.overlap_removed import REMOVED
         from positionbias.results.result import Result
@@ -73,8 +72,8 @@ class Cleaned(Printed):
         removed = self.removed
         measure, total = (TAKEN_OUT, removed.queries) if isinstance(removed, QueriesRemoved) else (REMOVED, removed.total)
         share = removed.left_out / total if total else 0.0
-        first = Result(measure, self.collection.name, removed.split, "clean", None, share, None, total, removed)
-        return [first, *self.left]
+        result = Result(measure, self.collection.name, removed.split, "clean", None, share, None, total, removed)
+        return [result]
 
 
 @operation
@@ -108,8 +107,7 @@ def clean_leakage(
     stays, unless ``lexical``. Passages and other splits stay. What was removed, and why, stands in the new collection as left_out/SPLIT.jsonl.
 
     With the folder of posbias leakage overlap, passages, queries or judgements go, of the training or the test side; a passage goes with its
-    judgements and answers of all splits. Of training groups those go that have one of them. The result is searched again, by a detector that took no
-    part, and left_out/CONTAMINATION.md says what went, why, and what is left.
+    judgements and answers of all splits. Of training groups those go that have one of them. left_out/CONTAMINATION.md says what went, and why.
 
         posbias leakage clean msmarco --against topics.txt --encoder minilm --out msmarco-clean
         posbias leakage clean msmarco --pairs overlap --remove passages --out msmarco-clean
@@ -137,9 +135,7 @@ def clean_leakage(
     _check_asked(against, counted, removing, detector, encoder)
     refuse_outputs(out, removing.sheet, overwrite=overwrite)
     if counted.pairs is not None and (removing.asked or is_overlap(counted.pairs)):
-        made = remove_overlap(
-            collection, counted.pairs, counted.source, removing, split, encoder, engine, out, overwrite=overwrite
-        )
+        made = remove_overlap(collection, counted.pairs, counted.source, removing, split, engine, out, overwrite=overwrite)
         return Cleaned(*made)
     return _without_queries(collection, against, counted, split or "train", detector, encoder, out, overwrite=overwrite)
 
@@ -153,7 +149,7 @@ def _check_asked(
     if (against is None) == (counted.pairs is None):
         raise SettingError("leakage clean: wanted --against or --pairs; found " + ("neither" if against is None else "both"))
     overlap = counted.pairs is not None and is_overlap(counted.pairs)
-    for flag, given in (("--detector", detector), ("--encoder", None if overlap else encoder.encoder)):
+    for flag, given in (("--detector", detector), ("--encoder", encoder.encoder)):
         if against is None and given:
             raise SettingError(f"{flag}: wanted with --against, where pairs are looked for; found --pairs; drop one")
     if detector == "lexical" and not counted.lexical:
@@ -169,9 +165,7 @@ def _check_asked(
         for flag in [
             one for one, given in (("--threshold", counted.threshold is not None), ("--lexical", counted.lexical)) if given
         ]:
-            raise SettingError(
-                f"{flag}: wanted with pairs of posbias leakage find; found overlapping pairs; give --found-by instead"
-            )
+            raise SettingError(f"{flag}: wanted with pairs of posbias leakage find; found overlapping pairs; leave it out")
 
 
 def _without_queries(

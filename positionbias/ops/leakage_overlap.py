@@ -7,17 +7,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
-from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import Out, Overwrite, operation, settings_parameters
-from positionbias.core.places import input_place, output_place, pasted
+from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.screen import wrapped
-from positionbias.core.settings import Setting, refuse_idle
+from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs
-from positionbias.ops.query_encoder import Encoder, Semantic
-from positionbias.overlap.settings import MEANING, EvidenceSettings, OverlapSettings
+from positionbias.overlap.settings import OverlapSettings
 
 if TYPE_CHECKING:
     from positionbias.overlap.sources import TextSet
@@ -25,9 +23,6 @@ if TYPE_CHECKING:
     from positionbias.results.result import Result
 
 __all__ = ["OverlapFound", "overlap_leakage"]
-
-# options of the detector of meaning alone
-_OF_MEANING = ("--threshold", "--encode", *(one.of.flag(one.name) for one in settings_parameters(Encoder, "")))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,8 +46,14 @@ def overlap_leakage(
         Setting("A test set; may be given again.", flags=("--test",), metavar="[NAME=]TEST[:SPLIT]", place="read"),
     ] = (),
     settings: OverlapSettings = OverlapSettings(),
-    encoder: Encoder = Encoder(),
-    evidence: EvidenceSettings = EvidenceSettings(),
+    labelled: Annotated[
+        Sequence[Place],
+        Setting(
+            "A filled sheet of posbias leakage sample, which gives the precision of the detectors; may be given again.",
+            metavar="SHEET",
+            place="read",
+        ),
+    ] = (),
     examples: Annotated[int, Setting("Pairs to print of each test set and unit, with their texts.", least=0)] = 0,
     engine: Engine = Engine(),
     out: Out,
@@ -60,20 +61,19 @@ def overlap_leakage(
 ) -> OverlapFound:
     """Find passages, queries and pairs of test sets in training sets.
 
-    Texts are compared without case and punctuation: the same words (exact), shared runs of 13 words (ngram), most runs of 3 words (near), and
-    shared runs of 5 words for shorter test texts; on request also by an encoder (meaning). How many of the pairs are right, only a labelled
-    sample says (``labelled``); how many copies of each kind are found, ``recall``. In a test set with judgements its relevant passages are compared, in a training set those that judgements name. A passage
-    in a corpus that both sides share is not its own copy, and is counted apart.
+    Texts are compared without case and punctuation: the same words (exact), and shared runs of 13 words (ngram). How many of the pairs are
+    right, only a labelled sample says (``labelled``). In a test set with judgements its relevant passages are compared, in a training set those
+    that judgements name. A passage in a corpus that both sides share is not its own copy, and is counted apart.
 
-        posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --recall 200 --out overlap
-        posbias leakage sample overlap/pairs/msmarco.dl19.queries.jsonl --found-by short --score of_test --above 0 --out sheet.tsv
+        posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --out overlap
+        posbias leakage sample overlap/pairs/msmarco.dl19.passages.jsonl --found-by ngram --score of_test --above 0 --out sheet.tsv
 
     Returns:
         The share of test queries that are found, by test set, unit, detector and training set. The pairs stand in ``out``, a file
         pairs/TEST.UNIT.jsonl each.
 
     Raises:
-        SettingError: no test set, two sets of a side with one name, or no threshold for an encoder whose cosines nobody has labelled.
+        SettingError: no test set, or two sets of a side with one name.
         InputError: texts that cannot be read, or a sheet of other pairs.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
@@ -81,11 +81,9 @@ def overlap_leakage(
         >>> import positionbias as pb
         >>> print(pb.overlap_leakage(["planted:train"], tests=["planted:test"], out="overlap"))
         0 of 18 queries of planted.test (0.0%) have a relevant passage in planted.train.
-        0 of 18 queries of planted.test (0.0%) are in planted.train. Candidates by short runs of words: 4,
-        precision unknown.
+        0 of 18 queries of planted.test (0.0%) are in planted.train.
         ...
     """
-    from positionbias.leakage.pairs import pairs_file
     from positionbias.overlap.find import find_overlap
     from positionbias.overlap.lines import FOLDER
     from positionbias.overlap.sources import text_set
@@ -95,9 +93,6 @@ def overlap_leakage(
         found = "no training set" if tests else "no --test" if training else "neither"
         raise SettingError(f"leakage overlap: wanted training sets and --test; found {found}; give both")
     refuse_outputs(out, overwrite=overwrite)
-    semantic = _semantic(encoder, settings)
-    if semantic:
-        settings = replace(settings, threshold=semantic.threshold)
     place = output_place(out)
     train, test = ([text_set(one, settings, test=side is tests) for one in side] for side in (training, tests))
     named = [*(("training set", one) for one in train), *(("test set", one) for one in test)]
@@ -106,24 +101,15 @@ def overlap_leakage(
         return OverlapFound(
             results,
             command="leakage overlap",
-            settings={
-                **asdict(settings),
-                "recall": evidence.recall,
-                "encoder": semantic.model.name if semantic else None,
-                "training": _splits(train),
-                "tests": _splits(test),
-            },
+            settings={**asdict(settings), "training": _splits(train), "tests": _splits(test)},
             read=[
                 *(Read(f"{role} {one.name}", one.place, one.checksum) for role, one in named),
-                *([semantic.read()] if semantic else []),
-                *(Read.file("labelled pairs", input_place(one)) for one in evidence.labelled),
-                *([Read.file("true pairs", pairs_file(input_place(evidence.truth)))] if evidence.truth else []),
+                *(Read.file("labelled pairs", input_place(one)) for one in labelled),
             ],
             name=f"Overlap with {', '.join(one.name for one in test)}",
-            packages=("numpy", "pyarrow", *(("torch", "transformers") if semantic else ())),
+            packages=("numpy", "pyarrow"),
             host=engine.host,
-            seed=evidence.seed if evidence.recall or semantic else None,
-            remarks=[*remarks, *([f"By meaning: {semantic.rests_on}."] if semantic else [])],
+            remarks=remarks,
         )
 
     with engine.open() as map_shards:
@@ -133,8 +119,7 @@ def overlap_leakage(
             test,
             settings,
             lambda *found: measured(*found).manifest(place),
-            evidence=evidence,
-            encoder=semantic.opened if semantic else None,
+            labelled=labelled,
             map_shards=map_shards,
             overwrite=overwrite,
         )
@@ -145,18 +130,3 @@ def overlap_leakage(
 def _splits(sets: Sequence[TextSet]) -> dict[str, str]:
     """Return the splits of collections by the sets' names, so that a search can be repeated."""
     return {one.name: str(getattr(one, "split", "")) for one in sets}
-
-
-def _semantic(encoder: Encoder, settings: OverlapSettings) -> Semantic | None:
-    """Return the encoder and its threshold, where meaning is looked at.
-
-    Raises:
-        DependencyError: the extra ``models`` is not installed.
-        InputError, SettingError: as ``Encoder.semantic``.
-    """
-    if MEANING not in settings.detectors:
-        found = f"--detector {' and '.join(settings.detectors)}"
-        refuse_idle(_OF_MEANING, wanted="--detector meaning, which it is for", found=found)
-        return None
-    with models_extra("--detector meaning", "leave it out"):
-        return encoder.semantic(settings.threshold)

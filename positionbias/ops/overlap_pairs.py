@@ -65,7 +65,7 @@ class GivenPairs:
         train, joined = self.removal.side == "train", self.removal.unit == PAIRS
         for result, of in self.folder.figures:
             own = result.system in self.own if train else result.collection in self.own
-            if of.unit != self.removal.unit or of.detector not in self.removal.found_by or not own:
+            if of.unit != self.removal.unit or not own:
                 continue
             count, found = ("", "some that may be missing") if joined else (f" {of.pairs:,}", f"the best {of.kept:,}")
             # repeated rows of a table are counted again, and kept once
@@ -134,7 +134,7 @@ class GivenPairs:
 
         def keyed() -> Iterator[tuple[int, int, Pair]]:
             for pair in self:
-                if counts(pair, self.removal.found_by):
+                if counts(pair):
                     counted[0] += 1
                     yield key64(1, "removed pair", *pair.ids), counted[0], pair
 

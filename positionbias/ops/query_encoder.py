@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from positionbias.core.places import pasted
 from positionbias.core.progress import say
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from positionbias.leakage.nearest import Encode
     from positionbias.models.checkpoint import Checkpoint
 
-__all__ = ["ENCODER", "Encoder", "OpenedEncoder", "Semantic", "say_kept"]
+__all__ = ["ENCODER", "Encoder", "Semantic", "say_kept"]
 
 ENCODER = "sentence-transformers/paraphrase-MiniLM-L6-v2"  # the paper's
 _CONFIG = settings_of(RankingConfig)
@@ -63,12 +63,19 @@ class Encoder:
             InputError: no such model.
             SettingError: one that gives a text no single vector, or a GPU that is not there.
         """
-        checkpoint, opened = self._opened()
-        return checkpoint, opened()
+        from positionbias.core.per_process import PerProcess
+        from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
+        from positionbias.leakage.kept_vectors import KeptVectors
+        from positionbias.models.checkpoint import shape_of
+        from positionbias.ranking.config import Elsewhere
 
-    def _opened(self) -> tuple[Checkpoint, OpenedEncoder]:
-        checkpoint = self.loading()
-        return checkpoint, OpenedEncoder.of(self, checkpoint)
+        model, config = self.loading(), self.config
+        device = model.model.device
+        read_as = {**shape_of(model.model), "checksum": model.manifest.checksum}
+        read_as |= {"device": device.type, "precision": str(config.dtype(device))}
+        elsewhere = _Queries(EncoderElsewhere(Elsewhere.of(self.loading, model), config))
+        here = SingleVectors(model, config, flag="--encoder").queries
+        return model, KeptVectors(PerProcess(elsewhere, here), json.dumps(read_as, sort_keys=True, default=str))
 
     def semantic(self, threshold: float | None) -> Semantic:
         """Return the encoder with the threshold that was given, or else with its own.
@@ -80,11 +87,11 @@ class Encoder:
         from positionbias.leakage.thresholds import known_threshold, threshold_for
 
         name = self.encoder or ENCODER
-        model, opened = self._opened()
+        model, vectors = self.open()
         chosen = threshold_for(name, checksum := model.manifest.checksum, threshold)
         known = known_threshold(name, checksum) if threshold is None else None
         rests_on = known.told() if known else f"cosine from {chosen:g} ({model.name}), as given: precision unknown"
-        return Semantic(model, opened, opened(), chosen, rests_on)
+        return Semantic(model, vectors, chosen, rests_on)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +106,9 @@ class _Queries:
 
 @dataclass(frozen=True, slots=True)
 class Semantic:
-    """A search by meaning: a model, how any process opens it, its vectors, the cosine from which a pair counts, and the evidence for it in words."""
+    """A search by meaning: a model, its vectors, the cosine from which a pair counts, and the evidence for it in words."""
 
     model: Checkpoint
-    opened: OpenedEncoder
     vectors: KeptVectors
     threshold: float
     rests_on: str
@@ -110,51 +116,6 @@ class Semantic:
     def read(self) -> Read:
         """Return the model as an input."""
         return Read("encoder", self.model.path, self.model.manifest.checksum)
-
-
-@dataclass(frozen=True)
-class OpenedEncoder:
-    """What makes vectors in any process, and keeps them: in this one by the opened model, in others by the same one, which each loads itself."""
-
-    queries: _Queries
-    read_as: str
-    here: Encode | None = field(default=None, compare=False, repr=False)
-
-    @classmethod
-    def of(cls, encoder: Encoder, model: Checkpoint) -> OpenedEncoder:
-        """Return how to open ``encoder``, which is ``model`` here.
-
-        Raises:
-            SettingError: it gives a text no single vector.
-        """
-        from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
-        from positionbias.models.checkpoint import shape_of
-        from positionbias.ranking.config import Elsewhere
-
-        config, device = encoder.config, model.model.device
-        read_as = {**shape_of(model.model), "checksum": model.manifest.checksum}
-        read_as |= {"device": device.type, "precision": str(config.dtype(device))}
-        others = _Queries(EncoderElsewhere(Elsewhere.of(encoder.loading, model), config))
-        return cls(
-            others,
-            json.dumps(read_as, sort_keys=True, default=str),
-            SingleVectors(model, config, flag="--encoder").queries,
-        )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.queries, self.read_as)
-
-    @property
-    def checksum(self) -> str:
-        """The model's checksum."""
-        return self.queries.encoder.load.checksum
-
-    def __call__(self) -> KeptVectors:
-        """Return what makes vectors, and keeps them; errors of loading come when it first makes some."""
-        from positionbias.core.per_process import PerProcess
-        from positionbias.leakage.kept_vectors import KeptVectors
-
-        return KeptVectors(PerProcess(self.queries, self.here), self.read_as)
 
 
 def say_kept(vectors: KeptVectors) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from positionbias.leakage.precision import wilson
 from positionbias.overlap.search import BlockFacts
-from positionbias.overlap.settings import NGRAM, PAIRS, OverlapSettings
+from positionbias.overlap.settings import DETECTORS, NGRAM, PAIRS, OverlapSettings
 from positionbias.results.overlap import ALL_SETS, ANY, OVERLAP, OverlapFigures
 from positionbias.results.result import Result
 
@@ -33,13 +33,12 @@ class Items:
         kept = slice(None) if items is None else np.isin(self.item_of, items)
         return len(np.unique(self.query_of[kept]))
 
-    def asked(self, detector: str, settings: OverlapSettings) -> tuple[int, np.ndarray]:
-        """Return how many items are a detector's to look at, and which of them it can compare: those with words enough; of pairs all."""
+    def compared(self, detector: str, settings: OverlapSettings) -> np.ndarray:
+        """Return which items a detector can compare: those with words enough; of pairs all."""
         if self.unit == PAIRS:
-            return len(self.words), np.arange(len(self.words))
-        least, below = settings.words_of(detector)
-        compared = (self.words >= least) & (self.words < below) & ((self.runs > 0) | (detector != NGRAM))
-        return int((self.words < below).sum()), np.flatnonzero(compared)
+            return np.arange(len(self.words))
+        least = settings.n if detector == NGRAM else 1
+        return np.flatnonzero((self.words >= least) & ((self.runs > 0) | (detector != NGRAM)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +63,10 @@ def overlap_results(
 
     ``counted`` and ``shared`` are all pairs of a detector by training set ``(s,)``; ``cut (s, d)`` is true where only the best were kept of a text.
     """
-    for place, detector in enumerate((*settings.detectors, ANY)):
-        count, compared = items.asked(detector, settings)
-        if not count:
-            continue
-        columns = settings.together if detector == ANY else [place]
+    count = len(items.words)
+    for place, detector in enumerate((*DETECTORS, ANY) if count else ()):
+        compared = items.compared(detector, settings)
+        columns = slice(None) if detector == ANY else [place]
         by = pairs.found_by[:, columns].any(axis=1)
         for number, name in enumerate((*sources, ALL_SETS)):
             if name == ALL_SETS and len(sources) == 1:
@@ -103,11 +101,9 @@ def _result(test_set: str, name: str, of: OverlapFigures) -> Result:
     return Result(f"{OVERLAP}{of.unit}", test_set, "", name, None, share, interval, count, of)
 
 
-def summed(
-    facts: Sequence[BlockFacts], sources: Sequence[int], test_set: int, of: str, detectors: Sequence[str], count: int
-) -> dict[str, np.ndarray]:
+def summed(facts: Sequence[BlockFacts], sources: Sequence[int], test_set: int, of: str, count: int) -> dict[str, np.ndarray]:
     """Return the blocks' counts ``of`` pairs for one test set, by detector and training set."""
-    total = {name: np.zeros(count, np.int64) for name in (*detectors, ANY)}
+    total = {name: np.zeros(count, np.int64) for name in (*DETECTORS, ANY)}
     for one, source in zip(facts, sources, strict=True):
         for name, counts in getattr(one, of).items():
             total[name][source] += counts[test_set]

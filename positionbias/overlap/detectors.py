@@ -1,7 +1,6 @@
-"""Detectors: functions that prepare the test texts, and return a search of training texts for them.
+"""The texts of one side, and the pairs that a search of training texts returns.
 
-A detector is a module with a function ``make(tests, settings) -> Search`` and a line in ``settings.DETECTORS``; that of meaning takes an encoder too. ``make`` is called once in each
-process, and ``search(batch)`` for every batch of training texts; what they return depends on nothing else.
+A detector prepares the test texts once in each process, and returns a search for every batch of training texts; its hits depend on nothing else.
 """
 
 from __future__ import annotations
@@ -9,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 
 import numpy as np
 
-from positionbias.overlap.settings import DETECTORS, MEANING, OverlapSettings
+from positionbias.leakage.pairs import OVERLAP_SCORES
+from positionbias.overlap.settings import OverlapSettings
 from positionbias.overlap.shingles import Words, hash_words
 
-__all__ = ["SCORES", "Encode", "Hits", "Maker", "Search", "Texts", "searches"]
+__all__ = ["SCORES", "Hits", "Maker", "Search", "Texts"]
 
-SCORES = ("of_test", "of_train", "jaccard_words", "cosine")  # in this order the scores of a pair decide
+SCORES = OVERLAP_SCORES
 
 
 @dataclass(frozen=True)
@@ -64,14 +63,3 @@ class Hits:
 
 Search = Callable[[Texts], Hits]
 Maker = Callable[[Texts, OverlapSettings], Search]
-Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
-
-
-def searches(tests: Texts, settings: OverlapSettings, encode: Encode | None = None) -> dict[str, Search]:
-    """Return the search of each detector, by name; ``encode`` is for meaning."""
-    found = {}
-    for name in settings.detectors:
-        module, function = DETECTORS[name]
-        make = getattr(import_module(f"positionbias.overlap.{module}"), function)
-        found[name] = make(tests, settings, encode) if name == MEANING else make(tests, settings)
-    return found

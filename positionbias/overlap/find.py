@@ -13,18 +13,17 @@ from positionbias.core.files import remove, sha256_file
 from positionbias.core.formatting import plural
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest
+from positionbias.core.places import Place
 from positionbias.core.progress import track
 from positionbias.core.shard_work import MapShards, resumable_folder
-from positionbias.leakage.pairs import Pair, read_pairs
 from positionbias.overlap.counts import Items, Pairs, overlap_results, summed
 from positionbias.overlap.detectors import Texts
 from positionbias.overlap.found import Found, merged
 from positionbias.overlap.joined import joined, joined_cut
 from positionbias.overlap.lines import FOLDER, file_of, joined_records, records, write_records
-from positionbias.overlap.precision import read_sheets, read_truth, with_precision
-from positionbias.overlap.recall import candidate_recall, planted_recall, true_recall
-from positionbias.overlap.search import BlockFacts, OpenEncoder, Part, TestSide, search_blocks, write_tests
-from positionbias.overlap.settings import CANDIDATES, NGRAM, PAIRS, PASSAGES, QUERIES, EvidenceSettings, OverlapSettings
+from positionbias.overlap.precision import read_sheets, with_precision
+from positionbias.overlap.search import BlockFacts, Part, TestSide, search_blocks, write_tests
+from positionbias.overlap.settings import DETECTORS, NGRAM, PAIRS, PASSAGES, QUERIES, OverlapSettings
 from positionbias.overlap.shingles import COMMON, Words, common_shingles, distinct, own_runs
 from positionbias.overlap.sources import TextSet
 from positionbias.results.overlap import ANY
@@ -40,9 +39,6 @@ class NothingToCompare(InputError):
     """No test set, or a training set, has a text; or for pairs a query with a relevant passage."""
 
 
-_NO_EVIDENCE = EvidenceSettings()
-
-
 def find_overlap(
     out: Path,
     training: Sequence[TextSet],
@@ -50,14 +46,13 @@ def find_overlap(
     settings: OverlapSettings,
     manifest: Callable[[Sequence[Result], Sequence[str]], Manifest],
     *,
-    evidence: EvidenceSettings = _NO_EVIDENCE,
-    encoder: OpenEncoder | None = None,
+    labelled: Sequence[Place] = (),
     map_shards: MapShards = map,
     overwrite: bool = False,
 ) -> tuple[list[Result], list[str]]:
     """Compare every training text with every test text, unit by unit, and write ``out``; return the results and remarks on them.
 
-    ``encoder`` is for the detector of meaning.
+    ``labelled`` are filled sheets, which give the precision of the detectors.
 
     Memory: the test texts with their shingles in each process, a block of training texts, and the pairs found.
 
@@ -73,16 +68,14 @@ def find_overlap(
         "command": "leakage overlap",
         "settings": asdict(settings),
         "sets": [[one.name, one.checksum] for one in (*training, *tests)],
-        "encoder": encoder.checksum if encoder else None,
     }
-    sheets, truth = read_sheets(evidence.labelled), read_truth(evidence.truth)
+    sheets = read_sheets(labelled)
     with resumable_folder(out, job, overwrite=overwrite) as folder:
         (folder / FOLDER).mkdir(exist_ok=True)
         work = folder / _WORK
         work.mkdir(exist_ok=True)
-        found = _Overlap(folder, work, training, tests, settings, evidence, encoder, map_shards)
-        results = with_precision(found.measured(), folder, sheets, settings)
-        results += found.true_recall(truth)
+        found = _Overlap(folder, work, training, tests, settings, map_shards)
+        results = with_precision(found.measured(), folder, sheets)
         remove(work)
         write_results(folder, results, manifest(results, found.remarks))
     return results, found.remarks
@@ -119,12 +112,10 @@ class _Overlap:
         training: Sequence[TextSet],
         tests: Sequence[TextSet],
         settings: OverlapSettings,
-        evidence: EvidenceSettings,
-        encoder: OpenEncoder | None,
         map_shards: MapShards,
     ) -> None:
         self.folder, self.work, self.training, self.tests = folder, work, training, tests
-        self.settings, self.evidence, self.encoder, self.map_shards = settings, evidence, encoder, map_shards
+        self.settings, self.map_shards = settings, map_shards
         self.sources = [one.name for one in training]
         self.remarks: list[str] = []
 
@@ -142,9 +133,6 @@ class _Overlap:
                     results += self._of_unit(unit, number, found)
             if both:
                 results += self._of_pairs(number, units[QUERIES], units[PASSAGES])
-        for unit, found in units.items():
-            results += self._known_recall(unit, found)
-            results += self._candidate_recall(unit, found)
         if not results:
             raise NothingToCompare(
                 f"{self.tests[0].place}: wanted test texts to compare; found none; give another --test, or --unit"
@@ -161,7 +149,7 @@ class _Overlap:
 
     def _searched(self, unit: str) -> _Unit:
         """Search all training sets for the test texts of a unit."""
-        side = write_tests(self.work / f"{unit}.arrow", self.tests, unit, self.settings, self.encoder)
+        side = write_tests(self.work / f"{unit}.arrow", self.tests, unit, self.settings)
         side, tests = self._without_common(unit, side)
         folder = self.work / unit
         asked = sha256_file(Path(side.path)) + sha256_file(Path(side.common))  # the order of test texts is in no checksum
@@ -183,7 +171,7 @@ class _Overlap:
         for name, left_out in zip(names, [*of_training, *side.left_out], strict=True):
             if left_out:
                 self.remarks.append(f"{name}: {left_out:,} rows without usable {unit} were left out.")
-        found = merged(paths, sources, len(self.settings.detectors), self.settings.kept)
+        found = merged(paths, sources, len(DETECTORS), self.settings.kept)
         return _Unit(side, tests, found, facts, sources)
 
     def _without_common(self, unit: str, side: TestSide) -> tuple[TestSide, Texts]:
@@ -196,42 +184,11 @@ class _Overlap:
         path = self.work / f"{unit}.common.npy"
         common = distinct(np.concatenate(found))
         np.save(path, common)
-        if len(common) and NGRAM in self.settings.detectors:
+        if len(common):
             self.remarks.append(
                 f"{unit}: {plural(len(common), 'run')} of {n} words in more than {COMMON:.0%} of the texts of one set counted for nothing."
             )
         return replace(side, common=str(path.absolute())), replace(tests, common=common)
-
-    def true_recall(self, truth: Sequence[Pair]) -> Iterator[Result]:
-        """Measure what was found of known pairs of queries."""
-        for test in self.tests if truth and QUERIES in self.settings.units else []:
-            pairs = read_pairs(self.folder / file_of(test.name, QUERIES))
-            yield from true_recall(pairs, truth, self.settings, test_set=test.name, unit=QUERIES)
-
-    def _known_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
-        """Measure what the detectors find of planted duplicates, where it is asked."""
-        if not self.evidence.recall:
-            return
-        tests, searches = of.side()
-        for test, low, high in zip(self.tests, of.side.starts, of.side.starts[1:], strict=False):
-            drawn = {"number": self.evidence.recall, "seed": self.evidence.seed}
-            yield from planted_recall(tests, slice(low, high), searches, self.settings, test_set=test.name, unit=unit, **drawn)
-
-    def _candidate_recall(self, unit: str, of: _Unit) -> Iterator[Result]:
-        """Measure what the candidates of the detector of meaning miss, where it looks at candidates alone."""
-        if self.encoder is None or self.settings.encode != CANDIDATES or not len(of.tests):
-            return
-        training = (batch for one in self.training for block in one.blocks(unit) for batch in block.batches())
-        yield candidate_recall(
-            of.tests,
-            training,
-            sum(one.texts for one in of.facts),
-            self.settings,
-            self.encoder(),
-            test_set=", ".join(one.name for one in self.tests),
-            unit=unit,
-            seed=self.evidence.seed,
-        )
 
     def _same_corpus(self, unit: str, training: TextSet) -> tuple[bool, ...]:
         return tuple(unit == PASSAGES and training.corpus != "" and training.corpus == test.corpus for test in self.tests)
@@ -241,7 +198,7 @@ class _Overlap:
         test, (low, high) = self.tests[number], of.side.starts[number : number + 2]
         mine = (of.found.tests >= low) & (of.found.tests < high) & ~of.found.shared
         places = np.flatnonzero(mine)
-        lines = records(of.found, places, of.tests, self.sources, self.settings.detectors)
+        lines = records(of.found, places, of.tests, self.sources)
         write_records(self.folder / file_of(test.name, unit), lines)
         words = of.tests.words.part(low, high)
         items = Items(
@@ -254,10 +211,7 @@ class _Overlap:
         cut = of.cut(number, len(self.sources), self.settings.kept)
         self._remark(items, cut)
         pairs = Pairs(of.found.sources[places], of.found.tests[places] - low, of.found.found_by[places])
-        counted, shared = (
-            summed(of.facts, of.sources, number, kind, self.settings.detectors, len(self.training))
-            for kind in ("pairs", "shared")
-        )
+        counted, shared = (summed(of.facts, of.sources, number, kind, len(self.training)) for kind in ("pairs", "shared"))
         yield from overlap_results(items, pairs, counted, shared, cut, self.sources, self.settings)
 
     def _queries_of(self, unit: str, number: int, of: _Unit) -> tuple[np.ndarray, np.ndarray]:
@@ -284,9 +238,7 @@ class _Overlap:
         name, settings = items.test_set, self.settings
         if cut.any():
             self.remarks.append(f"{name}: of some {items.unit} only the best {settings.kept:,} pairs were kept (--kept-pairs).")
-        compared = [items.asked(detector, settings)[1] for detector in settings.detectors if detector != "exact"]
-        few = len(items.words) - len(set().union(*map(np.ndarray.tolist, compared))) if compared else 0
-        if few:
+        if few := len(items.words) - len(items.compared(NGRAM, settings)):
             instead = " posbias leakage find compares their words." if items.unit == QUERIES else ""
             self.remarks.append(
                 f"{name}: {few:,} {items.unit} have too few words, or none but common runs of them, so only equal ones are found.{instead}"
@@ -294,33 +246,31 @@ class _Overlap:
 
     def _of_pairs(self, number: int, queries: _Unit, passages: _Unit) -> Iterator[Result]:
         """Join queries and passages, write the pairs, and yield their results."""
-        test, names = self.tests[number], self.settings.detectors
+        test = self.tests[number]
         q_ids = _numbers(queries, number)
         p_ids = _numbers(passages, number)
         links = [(q_ids[q], p_ids[p]) for q, p in test.links() if q in q_ids and p in p_ids]
         if not links:
             return
-        found = joined(queries.found, passages.found, [one.links() for one in self.training], links, names)
+        found = joined(queries.found, passages.found, [one.links() for one in self.training], links)
         lines = joined_records(
             found,
-            records(queries.found, found.queries, queries.tests, self.sources, names),
-            records(passages.found, found.passages, passages.tests, self.sources, names),
-            names,
+            records(queries.found, found.queries, queries.tests, self.sources),
+            records(passages.found, found.passages, passages.tests, self.sources),
         )
         write_records(self.folder / file_of(test.name, PAIRS), lines)
         sources = queries.found.sources[found.queries]
-        together = self.settings.together
         all_of = {
             name: np.bincount(
-                sources[found.found_by[:, together if name == ANY else [place]].any(axis=1)], minlength=len(self.sources)
+                sources[found.found_by[:, slice(None) if name == ANY else [place]].any(axis=1)], minlength=len(self.sources)
             )
-            for place, name in enumerate((*names, ANY))
+            for place, name in enumerate((*DETECTORS, ANY))
         }
         none = {name: np.zeros(len(self.sources), np.int64) for name in all_of}
         none_known = np.zeros(len(links), np.int64)
         items = Items(test.name, PAIRS, none_known, none_known, np.arange(len(links)), np.array([q for q, _ in links]))
         cut_q, cut_p = (of.cut(number, len(self.sources), self.settings.kept) for of in (queries, passages))
-        cut = joined_cut(cut_q, cut_p, names)
+        cut = joined_cut(cut_q, cut_p)
         if cut.any():
             self.remarks.append(
                 f"{test.name}: pairs may be missing, as of some queries or passages only the best {self.settings.kept:,} were kept (--kept-pairs)."

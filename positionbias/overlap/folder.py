@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from shlex import quote
 
 from positionbias.core.errors import InputError, SettingError, bad_input
-from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_name, manifest_if_any, read_manifest
+from positionbias.core.operation import settings_parameters
 from positionbias.core.places import Place, input_place
 from positionbias.core.seal import AGAIN, check_name, verified
 from positionbias.leakage.pairs import Pair, read_pairs
@@ -19,7 +20,7 @@ from positionbias.results.overlap import OverlapFigures
 from positionbias.results.result import Result, load_results
 from positionbias.results.select import of_type
 
-__all__ = ["COMMAND", "OverlapFolder", "RecordedSet", "is_overlap", "settings_from"]
+__all__ = ["COMMAND", "OverlapFolder", "RecordedSet", "is_overlap"]
 
 COMMAND = "leakage overlap"
 _TRAINING, _TEST = "training set ", "test set "  # before a set's name, in the roles of inputs
@@ -30,19 +31,6 @@ def is_overlap(place: Place) -> bool:
     path = input_place(place)
     made = manifest_if_any(path) if path.is_dir() else None
     return made is not None and made.command == COMMAND
-
-
-def settings_from(record: JsonObject, place: Path) -> OverlapSettings:
-    """Return settings that were written as JSON.
-
-    Raises:
-        InputError: settings that this version does not know.
-    """
-    lists = {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
-    try:
-        return OverlapSettings(**lists)  # type: ignore[arg-type]  # checked there
-    except (SettingError, TypeError) as error:
-        raise bad_input(place, wanted="settings of posbias leakage overlap", found=str(error), do=AGAIN) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +84,15 @@ class OverlapFolder:
             InputError: settings that this version does not know.
         """
         known = OverlapSettings.__dataclass_fields__
-        own = {name: value for name, value in self.manifest.settings.items() if name in known}
-        return settings_from(own, self.path)
-
-    @property
-    def encoder(self) -> tuple[str, str]:
-        """The name and checksum of the encoder that looked at meaning; empty where none did."""
-        item = self.manifest.input("encoder")
-        return (str(self.manifest.settings.get("encoder")), item.checksum) if item is not None else ("", "")
+        own = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in self.manifest.settings.items()
+            if name in known
+        }
+        try:
+            return OverlapSettings(**own)  # type: ignore[arg-type]  # checked there
+        except (SettingError, TypeError) as error:
+            raise bad_input(self.path, wanted="settings of posbias leakage overlap", found=str(error), do=AGAIN) from error
 
     @cached_property
     def results(self) -> Sequence[Result]:
@@ -115,9 +104,18 @@ class OverlapFolder:
         """The results with their figures."""
         return of_type(self.results, OverlapFigures)
 
-    def place_of(self, of: RecordedSet) -> Path:
-        """Return the path at which a set was read."""
-        return Path(of.path) if "://" in of.path else (self.path / PurePosixPath(of.path)).resolve()
+    def command(self) -> str:
+        """Return the command that repeats the search into a folder of this name, with every setting that is no default."""
+        words = ["posbias", *COMMAND.split(), *(quote(one.spec()) for one in self.training.values())]
+        for one in self.tests.values():
+            words += ["--test", quote(one.spec())]
+        settings = self.settings
+        for parameter in settings_parameters(OverlapSettings, ""):
+            value = getattr(settings, parameter.name)
+            for item in value if parameter.many else (value,):
+                if value != parameter.default and item is not False:
+                    words += [parameter.flag, *([] if item is True else [quote(f"{item}")])]
+        return " ".join([*words, "--out", quote(self.path.name)])
 
     def units(self, tests: Iterable[str]) -> list[str]:
         """Return the units that there are pairs of, for any of these test sets."""

@@ -31,8 +31,7 @@ HITS = pa.schema(
 class Found:
     """Pairs of a unit, by test text, falling score, source and training id.
 
-    ``sources``, ``tests`` and ``shared`` are ``(p,)``, ``found_by (p, detectors)`` bool, ``scores (p, 4)`` float64 in the order of ``SCORES``, NaN where
-    a pair has none. ``rows`` are the places of their ids and texts in ``table``.
+    ``sources``, ``tests`` and ``shared`` are ``(p,)``, ``found_by (p, detectors)`` bool, ``scores (p, 2)`` float64 in the order of ``SCORES``. ``rows`` are the places of their ids and texts in ``table``.
     """
 
     sources: np.ndarray
@@ -73,9 +72,9 @@ def merged(paths: Sequence[Path], sources: Sequence[int], detectors: int, kept: 
     by = np.zeros((len(first), detectors), bool)
     by[np.cumsum(new) - 1, table["detector"].to_numpy()[rows]] = True
     scores = _scores(table)[rows]
-    best = np.fmax.reduceat(scores, first) if len(first) else scores
+    best = np.maximum.reduceat(scores, first) if len(first) else scores
     strength = strengths(best)
-    order = np.lexsort((ids[first], source[first], *(-strength.T[::-1]), tests[first]))
+    order = np.lexsort((ids[first], source[first], -strength, tests[first]))
     rows = rows[first][order]
     shared = table["shared"].to_numpy()[rows]
     return Found(source[first][order], tests[first][order], shared, by[order], best[order], rows, table)
@@ -93,18 +92,18 @@ def best_rows(table: pa.Table, kept: int, sources: np.ndarray | None = None) -> 
     detectors, tests, shared = (table[name].to_numpy() for name in ("detector", "test", "shared"))
     groups = np.stack([tests, detectors, np.zeros(len(table), np.int64) if sources is None else sources])
     strength = strengths(_scores(table))
-    by_id = np.lexsort((texts, *(-strength.T[::-1]), ids, *groups))
+    by_id = np.lexsort((texts, -strength, ids, *groups))
     once = by_id[_new(np.vstack([groups, ids])[:, by_id])]
-    order = once[np.lexsort((ids[once], *(-strength[once].T[::-1]), shared[once], *groups[:, once]))]
+    order = once[np.lexsort((ids[once], -strength[once], shared[once], *groups[:, once]))]
     starts = np.flatnonzero(_new(groups[:, order]))
     place = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)]))
     return order[(place < kept) | shared[order]]
 
 
 def strengths(scores: np.ndarray) -> np.ndarray:
-    """Return what pairs are ordered by ``(p, 3)``: the larger containment, then the words in common, then the cosine; −2 where there is none."""
-    found = np.stack([np.fmax(scores[:, 0], scores[:, 1]), scores[:, 2], scores[:, 3]], axis=1)
-    return np.where(np.isnan(found), -2.0, found)
+    """Return the larger containment of each pair ``(p,)``, by which pairs are ordered."""
+    larger: np.ndarray = scores.max(axis=1)
+    return larger
 
 
 def _scores(table: pa.Table) -> np.ndarray:

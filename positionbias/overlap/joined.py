@@ -1,8 +1,7 @@
 """Pairs of a query and its relevant passage: a training pair overlaps a test pair where both its query and its passage do.
 
 A passage of a shared corpus is the same passage, so it counts here: a training query near a test query, with its very passage, is a leak.
-[decision] A joined pair is found by exact, or by short, if both parts are; by another detector if it found either part; and by short alone if one
-part is found by nothing else. Its scores are the lower ones of both parts.
+[decision] A joined pair is found by exact if both parts are, and by ngram if either part is. Its scores are the lower ones of both parts.
 """
 
 from __future__ import annotations
@@ -14,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from positionbias.overlap.found import Found, strengths
-from positionbias.overlap.settings import EXACT, SHORT
+from positionbias.overlap.settings import DETECTORS, EXACT
 
 __all__ = ["Joined", "joined", "joined_cut"]
+
+_SAME = np.array([name == EXACT for name in DETECTORS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +39,10 @@ def joined(
     passages: Found,
     train_links: Sequence[Iterable[tuple[str, str]]],
     test_links: Sequence[tuple[int, int]],
-    detectors: Sequence[str],
 ) -> Joined:
     """Join found queries and passages.
 
-    ``train_links`` are (query id, passage id) of each training set, ``test_links`` the numbers of a test query and a test passage; ``detectors`` are the
-    columns of ``found_by``.
+    ``train_links`` are (query id, passage id) of each training set, ``test_links`` the numbers of a test query and a test passage.
     """
     of_query, of_passage = _by_id(queries), _by_id(passages)
     relevant: dict[int, dict[int, int]] = defaultdict(dict)
@@ -61,33 +60,24 @@ def joined(
     links, of_q, of_p = (
         (np.array(column, np.int64) for column in zip(*found, strict=True)) if found else [np.zeros(0, np.int64)] * 3
     )
-    by = _found_by(queries.found_by[of_q], passages.found_by[of_p], detectors)
+    by = _found_by(queries.found_by[of_q], passages.found_by[of_p])
     scores = np.minimum(queries.scores[of_q], passages.scores[of_p])
-    order = np.lexsort((of_p, of_q, *(-strengths(scores).T[::-1]), links))
+    order = np.lexsort((of_p, of_q, -strengths(scores), links))
     return Joined(links[order], of_q[order], of_p[order], by[order], scores[order])
 
 
-def _found_by(query: np.ndarray, passage: np.ndarray, detectors: Sequence[str]) -> np.ndarray:
+def _found_by(query: np.ndarray, passage: np.ndarray) -> np.ndarray:
     """Return the detectors of pairs ``(j, d)``, given those of their queries and of their passages."""
-    weak, same = (np.array([name == own for name in detectors]) for own in (SHORT, EXACT))
-    both = query & passage
-    by = np.where(weak | same, both, query | passage)
-    lone = ~(query[:, ~weak].any(axis=1) & passage[:, ~weak].any(axis=1))
-    by[lone] = weak
-    return by
+    return np.where(_SAME, query & passage, query | passage)
 
 
-def joined_cut(queries: np.ndarray, passages: np.ndarray, detectors: Sequence[str]) -> np.ndarray:
+def joined_cut(queries: np.ndarray, passages: np.ndarray) -> np.ndarray:
     """Return by training set and detector whether joined pairs may be missing, given where queries and passages were cut ``(s, d)``.
 
-    A pair by exact needs exact ones; one by short alone any; and one by another detector those of all but short.
+    A pair by exact needs exact ones; a pair by ngram needs those of both detectors.
     """
     cut = queries | passages
-    weak, same = (np.array([name == own for name in detectors]) for own in (SHORT, EXACT))
-    strong = np.repeat(cut[:, ~weak].any(axis=1)[:, None], len(detectors), axis=1)
-    strong[:, same] = cut[:, same]
-    strong[:, weak] = cut.any(axis=1)[:, None]
-    return strong
+    return np.where(_SAME, cut, cut.any(axis=1)[:, None])
 
 
 def _by_id(found: Found) -> Mapping[tuple[int, str], dict[int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.errors import InputError, bad_input
 from positionbias.core.places import Place, input_place
 from positionbias.core.progress import say
 from positionbias.core.qrels import Qrels
@@ -14,16 +14,15 @@ from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
 from positionbias.overlap.folder import OverlapFolder, RecordedSet, is_overlap
 from positionbias.overlap.lines import file_of
 from positionbias.overlap.removal import counts
-from positionbias.overlap.removing import CountedLeaks
 from positionbias.overlap.settings import PAIRS, PASSAGES, QUERIES
 
 __all__ = ["leaked_of", "leaked_queries", "test_set_of"]
 
 
-def leaked_queries(pairs: Iterable[Pair], counted: CountedLeaks, qrels: Qrels, relevant_from: int = 1) -> set[str]:
+def leaked_queries(pairs: Iterable[Pair], unit: str | None, qrels: Qrels, relevant_from: int = 1) -> set[str]:
     """Return the test queries that pairs of a unit leak; pairs of passages leak the queries that have these as relevant ones."""
-    found = {pair.test_id for pair in pairs if counts(pair, counted.found_by)}
-    if counted.unit != PASSAGES:
+    found = {pair.test_id for pair in pairs if counts(pair)}
+    if unit != PASSAGES:
         return found
     return {qrel.query_id for qrel in qrels if qrel.grade >= relevant_from and qrel.passage_id in found}
 
@@ -53,7 +52,7 @@ def test_set_of(folder: OverlapFolder, checksum: str, split: str, unit: str) -> 
 test_set_of.__test__ = False  # type: ignore[attr-defined]  # no test, whatever its name says
 
 
-def leaked_of(place: Place, counted: CountedLeaks, qrels: Qrels, checksum: str, split: str) -> tuple[set[str], list[Path]]:
+def leaked_of(place: Place, unit: str | None, qrels: Qrels, checksum: str, split: str) -> tuple[set[str], list[Path]]:
     """Return the test queries that leak by the pairs at a place, and the files that name them.
 
     In a folder of ``leakage overlap`` it is the test set that is this split of a collection with this checksum. Of other pairs every one counts that
@@ -61,22 +60,18 @@ def leaked_of(place: Place, counted: CountedLeaks, qrels: Qrels, checksum: str, 
 
     Raises:
         InputError: as ``test_set_of``, no such pairs, or none that count in a file.
-        SettingError: the search had none of the detectors whose pairs count.
     """
     if not is_overlap(place):
         path = pairs_file(input_place(place))
-        if counted.unit is None:
+        if unit is None:
             return leaked_tests(read_pairs(path)), [path]
-        return leaked_queries(read_pairs(path), counted, qrels), [path]
-    folder, unit = OverlapFolder(place), counted.unit or QUERIES
-    if not set(had := folder.settings.detectors) & set(counted.found_by):
-        found = ", ".join(counted.found_by)
-        raise SettingError(f"--found-by: wanted detectors of {folder.path}; found {found}; give of {', '.join(had)}")
+        return leaked_queries(read_pairs(path), unit, qrels), [path]
+    folder, unit = OverlapFolder(place), unit or QUERIES
     test = test_set_of(folder, checksum, split, unit)
     own = (of for result, of in folder.figures if (result.collection, of.unit) == (test.name, PAIRS) == (test.name, unit))
-    if any(of.cut and of.detector in counted.found_by for of in own):
+    if any(of.cut for of in own):
         say(
             f"--leaked {folder.path}: pairs may be missing, so some leaked queries may count as clean; search with more --kept-pairs"
         )
     pairs = folder.pairs(unit, [test.name])
-    return leaked_queries(pairs, counted, qrels, folder.settings.relevant_from), folder.files(unit, [test.name])
+    return leaked_queries(pairs, unit, qrels, folder.settings.relevant_from), folder.files(unit, [test.name])

@@ -12,6 +12,7 @@ import numpy as np
 from positionbias.overlap.detectors import SCORES, Texts
 from positionbias.overlap.found import Found
 from positionbias.overlap.joined import Joined
+from positionbias.overlap.settings import DETECTORS
 
 __all__ = ["FOLDER", "file_of", "joined_records", "records", "write_records"]
 
@@ -24,9 +25,7 @@ def file_of(test_set: str, unit: str) -> str:
     return f"{FOLDER}/{test_set}.{unit}.jsonl"
 
 
-def records(
-    found: Found, places: np.ndarray, tests: Texts, sources: Sequence[str], detectors: Sequence[str]
-) -> Iterable[dict[str, Any]]:
+def records(found: Found, places: np.ndarray, tests: Texts, sources: Sequence[str]) -> Iterable[dict[str, Any]]:
     """Yield the pairs at these places, with ids and texts, in order."""
     for start in range(0, len(places), _AT_ONCE):
         part = places[start : start + _AT_ONCE]
@@ -39,23 +38,23 @@ def records(
                 "test_id": tests.ids[test],
                 "train_text": text,
                 "test_text": tests.texts[test],
-                **_evidence(found.found_by[place], found.scores[place], detectors),
+                **_evidence(found.found_by[place], found.scores[place]),
             }
 
 
 def joined_records(
-    found: Joined, queries: Iterable[Mapping[str, Any]], passages: Iterable[Mapping[str, Any]], detectors: Sequence[str]
+    found: Joined, queries: Iterable[Mapping[str, Any]], passages: Iterable[Mapping[str, Any]]
 ) -> Iterable[dict[str, Any]]:
     """Yield joined pairs, from the records of their queries and their passages."""
     for place, (query, passage) in enumerate(zip(queries, passages, strict=True)):
         ids = {"train_passage_id": passage["train_id"], "test_passage_id": passage["test_id"]}
         named = {name: query[name] for name in ("source", "train_id", "test_id", "train_text", "test_text")}
-        yield {**named, **_evidence(found.found_by[place], found.scores[place], detectors), **ids}
+        yield {**named, **_evidence(found.found_by[place], found.scores[place]), **ids}
 
 
-def _evidence(found_by: np.ndarray, scores: np.ndarray, detectors: Sequence[str]) -> dict[str, Any]:
-    there = {name: round(score, 6) for name, score in zip(SCORES, scores.tolist(), strict=True) if score == score}
-    return {"found_by": [name for name, by in zip(detectors, found_by, strict=True) if by], **there}
+def _evidence(found_by: np.ndarray, scores: np.ndarray) -> dict[str, Any]:
+    by_name = {name: round(score, 6) for name, score in zip(SCORES, scores.tolist(), strict=True)}
+    return {"found_by": [name for name, by in zip(DETECTORS, found_by, strict=True) if by], **by_name}
 
 
 def write_records(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:

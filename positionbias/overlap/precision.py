@@ -19,14 +19,14 @@ import msgspec
 
 from positionbias.core.errors import bad_input
 from positionbias.core.places import Place, input_place
-from positionbias.leakage.pairs import Ids, Pair, pairs_file, read_pairs
+from positionbias.leakage.pairs import Ids, Pair, read_pairs
 from positionbias.leakage.precision import Labelled, Tally
 from positionbias.overlap.lines import file_of
-from positionbias.overlap.settings import OverlapSettings
+from positionbias.overlap.settings import counted
 from positionbias.results.overlap import ALL_SETS, OverlapFigures
 from positionbias.results.result import Result
 
-__all__ = ["KnownPairs", "Precision", "Sheet", "read_sheets", "read_truth", "with_precision"]
+__all__ = ["KnownPairs", "Precision", "Sheet", "read_sheets", "with_precision"]
 
 _HAIR = 1e-6  # of a sum of weights, relative
 
@@ -66,21 +66,6 @@ def read_sheets(places: Sequence[Place]) -> list[Sheet]:
     return sheets
 
 
-def read_truth(place: Place | None) -> list[Pair]:
-    """Read the true pairs, none without a place.
-
-    Raises:
-        InputError: no pair of them is true, or a line is no pair.
-    """
-    if place is None:
-        return []
-    path = pairs_file(input_place(place))
-    pairs = list(read_pairs(path))
-    if not any(pair.label is None or pair.label.leaks for pair in pairs):
-        raise bad_input(path, wanted="true pairs of a training and a test query", found="none", do="check --truth")
-    return pairs
-
-
 class KnownPairs:
     """The pairs of one test set and unit, with the detectors that found each."""
 
@@ -118,7 +103,7 @@ def _measured(rows: Sequence[Pair]) -> Precision:
     return Precision(float(sums.precision[0, -1]), float(sums.lower[0, -1]))
 
 
-def with_precision(results: Sequence[Result], folder: Path, sheets: Sequence[Sheet], settings: OverlapSettings) -> list[Result]:
+def with_precision(results: Sequence[Result], folder: Path, sheets: Sequence[Sheet]) -> list[Result]:
     """Return results of overlap with the precision that sheets give, from the pairs in ``folder``.
 
     Raises:
@@ -132,17 +117,15 @@ def with_precision(results: Sequence[Result], folder: Path, sheets: Sequence[She
         misfits = [pairs.misfit(sheet) for pairs in known.values()]
         if all(misfits):
             raise _refused(max((row for row in misfits if row), key=lambda row: row.line))
-    return [_with(one, known, sheets, settings) for one in results]
+    return [_with(one, known, sheets) for one in results]
 
 
-def _with(
-    one: Result, known: Mapping[tuple[str, str], KnownPairs], sheets: Sequence[Sheet], settings: OverlapSettings
-) -> Result:
+def _with(one: Result, known: Mapping[tuple[str, str], KnownPairs], sheets: Sequence[Sheet]) -> Result:
     if not isinstance(one.payload, OverlapFigures):
         return one
     pairs = known[one.collection, one.payload.unit]
     fitting = [sheet for sheet in sheets if pairs.misfit(sheet) is None]
-    found = pairs.precision(settings.counted(one.payload.detector), one.system, fitting)
+    found = pairs.precision(counted(one.payload.detector), one.system, fitting)
     return replace(one, payload=msgspec.structs.replace(one.payload, precision=found.value, precision_low=found.lower))
 
 

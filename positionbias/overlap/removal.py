@@ -1,12 +1,8 @@
-"""Decide what to remove because of pairs: the passages, queries or judgements of one side, each with its evidence.
-
-What only detectors found that do not count is counted by detector, and stays.
-"""
+"""Decide what to remove because of pairs: the passages, queries or judgements of one side, each with its evidence."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,7 +22,8 @@ __all__ = ["Evidence", "counts", "evidence_of", "with_judgements"]
 class Evidence:
     """Passages, queries or judgements with the pairs that speak against them, and counts of pairs by whether they count.
 
-    ``others`` are the items of the other side. ``otherwise`` counts pairs that only other detectors found, by these detectors' names.
+    ``others`` are the items of the other side. ``different`` counts pairs that a person labelled so, ``by_words_alone`` those that only the
+    lexical detector of ``leakage find`` found.
     """
 
     reasons: dict[Removed, list[JsonObject]] = field(default_factory=dict)
@@ -34,14 +31,12 @@ class Evidence:
     pairs: int = 0
     counted: int = 0
     different: int = 0
-    otherwise: Counter[str] = field(default_factory=Counter)
+    by_words_alone: int = 0
 
 
-def counts(pair: Pair, found_by: Sequence[str]) -> bool:
-    """Return True if a pair counts as a leak: by its label, else if a wanted detector found it; one of unknown detectors counts."""
-    if pair.label is not None:
-        return pair.label.leaks
-    return not pair.found_by or any(name in found_by for name in pair.found_by)
+def counts(pair: Pair) -> bool:
+    """Return True if a pair counts as a leak: by its label, else unless it was found by words alone."""
+    return pair.label.leaks if pair.label is not None else not pair.by_words_alone
 
 
 def evidence_of(pairs: Iterable[Pair], removal: Removal) -> Evidence:
@@ -52,11 +47,11 @@ def evidence_of(pairs: Iterable[Pair], removal: Removal) -> Evidence:
     found = Evidence()
     for pair in pairs:
         found.pairs += 1
-        if not counts(pair, removal.found_by):
+        if not counts(pair):
             if pair.label is not None:
                 found.different += 1
             else:
-                found.otherwise[" ".join(pair.found_by)] += 1
+                found.by_words_alone += 1
             continue
         found.counted += 1
         train, test = _items(pair, removal.unit)

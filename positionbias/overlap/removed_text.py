@@ -1,13 +1,10 @@
-"""What was removed because of overlapping pairs, as text: counts, pairs that did not count, and what is left."""
+"""What was removed because of overlapping pairs, as text: counts, and pairs that did not count."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from positionbias.core.formatting import plural
 from positionbias.overlap.removing import PAIRS_OF
-from positionbias.overlap.text import overlap_text
-from positionbias.results.overlap import OverlapFigures
 from positionbias.results.overlap_removed import LeaksRemoved
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
@@ -21,11 +18,12 @@ _COUNTS = {
     "queries_without_judgement": "queries without a judgement now",
     "named_and_not_there": "named by pairs and not there",
     "labelled_different": "pairs labelled as different",
+    "by_words_alone": "pairs found by words alone, which did not count: label them (posbias leakage review)",
 }
 
 
 def removed_text(results: Sequence[Result]) -> str:
-    """Return the text of one removal, and of the second search of its result."""
+    """Return the text of one removal."""
     ((result, of),) = of_type(results, LeaksRemoved)
     share = f"{result.value:.2%}" if result.value is not None else "0.00%"
     what = f"{of.what} ({share})" if of.what == "passages" else f"{of.split} {of.what} ({share})"
@@ -34,11 +32,4 @@ def removed_text(results: Sequence[Result]) -> str:
     lines = [f"{result.collection}: removed {of.left_out:,} of {of.total:,} {what}"]
     lines.append(f"  {of.counted:,} of {of.pairs:,} {PAIRS_OF[of.unit]} counted, with {of.others:,} on the other side")
     lines += [f"  {told}: {count:,}" for name, told in _COUNTS.items() if (count := getattr(of, name)) or name == "kept"]
-    for names, count in of.found_otherwise.items():
-        lines.append(
-            f"kept {plural(count, 'pair')} found by {names.replace(' ', ' and ')} alone: label them (posbias leakage review), or add "
-            f"{' '.join(f'--found-by {name}' for name in names.split())}"
-        )
-    if left := [one for one in results if isinstance(one.payload, OverlapFigures)]:
-        lines += ["", "Searched again:", overlap_text(left)]
     return "\n".join(lines)

@@ -1,40 +1,31 @@
-"""What to remove because of overlapping pairs, and which pairs count: the options of ``leakage clean`` and ``evaluate --leaked``.
+"""What to remove because of overlapping pairs: the options of ``leakage clean``.
 
-A pair counts as its label says. One without a label counts where one of the wanted detectors found it: by default the same words and runs of
-13 words, as published decontaminated sets do [decision].
+A pair counts as its label says. A pair without a label counts unless ``leakage find`` found it by words alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place
-from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, setting
+from positionbias.core.settings import Panel, check_settings, setting
 from positionbias.corpora.left_out import REMOVABLE, What
-from positionbias.leakage.pairs import LEXICAL, OVERLAP_DETECTORS, SEMANTIC
-from positionbias.overlap.settings import DETECTORS, PAIRS, PASSAGES, QUERIES, UNITS
+from positionbias.overlap.settings import PAIRS, PASSAGES, QUERIES, UNITS
 
-__all__ = ["COUNTED", "PAIRS_OF", "CountedLeaks", "Removal", "Removing", "Side"]
+__all__ = ["PAIRS_OF", "Removal", "Removing", "Side"]
 
 Side = Literal["train", "test"]
 SIDES: tuple[Side, ...] = get_args(Side)
-COUNTED = (SEMANTIC, "exact", "ngram")  # the detectors whose pairs count without a label
-CHECKS = ("near",)  # what searches a result again besides the detectors of the search
 PAIRS_OF = {PASSAGES: "pairs of passages", QUERIES: "pairs of queries", PAIRS: "pairs of queries with passages"}
-_FOUND_BY = Setting(
-    "A detector whose pairs count without a label; may be given again.",
-    choices=(SEMANTIC, LEXICAL, *OVERLAP_DETECTORS),
-    metavar="DETECTOR",
-)
 _UNIT_OF: Mapping[What, str] = {"passages": PASSAGES, "queries": QUERIES, "judgements": PAIRS}
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What to remove on which side, because of pairs of which unit, found by which detectors.
+    """What to remove on which side, because of pairs of which unit.
 
     Raises:
         SettingError: passages because of queries, which name none.
@@ -43,7 +34,6 @@ class Removal:
     what: What = "queries"
     unit: str = ""
     side: Side = "train"
-    found_by: Sequence[str] = COUNTED
 
     def __post_init__(self) -> None:
         if not self.unit:
@@ -61,28 +51,8 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedLeaks:
-    """Which overlapping pairs make a test query a leaked one.
-
-    Raises:
-        SettingError: a value that is no choice.
-    """
-
-    unit: str | None = setting(
-        None,
-        "With --leaked, what of a query is in training: its text, a relevant passage, or both in one pair.",
-        choices=UNITS,
-        absent="queries",
-    )
-    found_by: Sequence[str] = declared_setting(COUNTED, _FOUND_BY)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-
-@dataclass(frozen=True, slots=True)
 class Removing:
-    """What to remove because of overlapping pairs, on which side, and how the result is checked.
+    """What to remove because of overlapping pairs, and on which side.
 
     Raises:
         SettingError: a value that is no choice, or passages because of queries.
@@ -101,14 +71,6 @@ class Removing:
         choices=UNITS,
         absent="passages or queries as they are removed; pairs for judgements",
     )
-    found_by: Sequence[str] = declared_setting(COUNTED, _FOUND_BY)
-    check_by: Sequence[str] = setting(
-        CHECKS,
-        "A further detector that searches the result again, with those of --pairs; none: no search. May be given again.",
-        choices=(*DETECTORS, "none"),
-        metavar="DETECTOR",
-        panel=Panel.ADVANCED,
-    )
     sheet: Place | None = setting(
         None, "Write 50 of the pairs that counted here, to look at.", metavar="FILE", place="written", panel=Panel.ADVANCED
     )
@@ -120,7 +82,7 @@ class Removing:
     @property
     def removal(self) -> Removal:
         """What is removed, with its defaults."""
-        return Removal(cast("What", self.remove or "queries"), self.unit or "", cast("Side", self.side), self.found_by)
+        return Removal(cast("What", self.remove or "queries"), self.unit or "", cast("Side", self.side))
 
     @property
     def asked(self) -> bool:

@@ -8,20 +8,25 @@ nothing, neither as shared nor in a text's number. So templated text makes no pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from positionbias.overlap.detectors import Hits, Search, Texts
 from positionbias.overlap.normal import comparable_words
-from positionbias.overlap.settings import OverlapSettings
+from positionbias.overlap.settings import EXACT, NGRAM, OverlapSettings
 from positionbias.overlap.shingles import distinct, first_of, runs, shingle_hashes, text_hashes
 from positionbias.overlap.table import ShingleTable, least_shared
 
-__all__ = ["AT_ONCE", "ShingleSearch", "exact", "ngram", "parts", "short"]
+__all__ = ["AT_ONCE", "ShingleSearch", "exact", "ngram", "searches"]
 
 _APART = np.uint64(0x9E3779B97F4A7C15)  # so that equal shingles of different texts differ
 AT_ONCE = 1 << 22  # lookups of shared shingles
+
+
+def searches(tests: Texts, settings: OverlapSettings) -> Mapping[str, Search]:
+    """Return the search of each detector, by name."""
+    return {EXACT: exact(tests, settings), NGRAM: ngram(tests, settings)}
 
 
 def exact(tests: Texts, settings: OverlapSettings) -> Search:
@@ -56,12 +61,6 @@ def ngram(tests: Texts, settings: OverlapSettings) -> Search:
     return ShingleSearch(ShingleTable(tests.words, settings.n, asked, settings.containment, common=tests.common))
 
 
-def short(tests: Texts, settings: OverlapSettings) -> Search:
-    """Prepare the search by runs of ``settings.short`` words, for test texts of fewer words than ``settings.n``."""
-    asked = np.flatnonzero(tests.words.counts < settings.n)
-    return ShingleSearch(ShingleTable(tests.words, settings.short, asked, settings.containment))
-
-
 class ShingleSearch:
     """The search by containment of shingles in a table of test texts."""
 
@@ -84,14 +83,10 @@ class ShingleSearch:
         found = []
         for part in self.candidates(train, rows, sizes):
             own, test, shared = self._counted(part, train, rows, len(met))
-            scores = self.scores(shared, sizes[own], table.sizes[test])
+            scores = {"of_test": shared / table.sizes[test], "of_train": shared / sizes[own]}
             kept = np.max(list(scores.values()), axis=0) >= table.containment
             found.append(Hits(met[own[kept]], test[kept], {name: score[kept] for name, score in scores.items()}))
         return Hits.together(found)
-
-    def scores(self, shared: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the scores of pairs that share ``shared`` of ``train`` and ``test`` shingles; a pair is found if one reaches ``containment``."""
-        return {"of_test": shared / test, "of_train": shared / train}
 
     def candidates(self, train: np.ndarray, rows: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
         """Yield candidates as ``training text * tests + test text``, sorted, each once, in parts that fit memory."""
@@ -103,7 +98,7 @@ class ShingleSearch:
         first = np.zeros(len(rows), bool)
         first[order] = runs(counts) < needed[train]
         cost = np.bincount(train, table.rare.counts(rows) + first * table.rarity[rows], len(sizes)) * np.maximum(counts, 1)
-        for low, high in parts(cost, AT_ONCE):
+        for low, high in _parts(cost, AT_ONCE):
             part = slice(*np.searchsorted(train, (low, high)))
             found = []
             for postings, wanted in ((table.rare, slice(None)), (table.holders, first[part])):
@@ -120,7 +115,7 @@ class ShingleSearch:
         starts = np.searchsorted(train, np.arange(count + 1))
         lengths = (starts[1:] - starts[:-1])[own]
         shared = np.zeros(len(own), np.int64)
-        for low, high in parts(lengths, AT_ONCE):
+        for low, high in _parts(lengths, AT_ONCE):
             of = np.repeat(np.arange(low, high), lengths[low:high])
             asked = rows[starts[own[of]] + runs(lengths[low:high])]
             shared[low:high] = np.bincount(of - low, self.table.holds(test[of], asked), high - low)
@@ -137,7 +132,7 @@ def _distinct(hashes: np.ndarray, texts: np.ndarray, wanted: np.ndarray) -> np.n
     return np.bincount(own, minlength=len(wanted)) - np.bincount(own[order][1:][again], minlength=len(wanted))
 
 
-def parts(costs: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
+def _parts(costs: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of items that cost at most ``most`` together; an item that alone costs more is a range."""
     total, low = np.cumsum(costs), 0
     while low < len(costs):

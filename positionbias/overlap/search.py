@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,27 +17,17 @@ import pyarrow.ipc as ipc
 from positionbias.core.errors import bad_input
 from positionbias.core.per_process import PerProcess
 from positionbias.core.shard_work import MapShards, make_shards
-from positionbias.overlap.detectors import SCORES, Encode, Hits, Search, Texts, searches
+from positionbias.overlap.detectors import SCORES, Hits, Search, Texts
 from positionbias.overlap.found import HITS, best_rows
+from positionbias.overlap.scan import searches
 from positionbias.overlap.settings import OverlapSettings
 from positionbias.overlap.sources import TextBlock, TextSet
 from positionbias.results.overlap import ANY
 
-__all__ = ["BlockFacts", "OpenEncoder", "Part", "TestSide", "search_blocks", "write_tests"]
+__all__ = ["BlockFacts", "Part", "TestSide", "search_blocks", "write_tests"]
 
 _ROWS, _PILE = 1 << 14, 1 << 18  # hits with their texts
 _TESTS = pa.schema([("id", pa.string()), ("text", pa.string())])
-
-
-class OpenEncoder(Protocol):
-    """Opens the encoder in a process; hashable and picklable, with the checksum of the model."""
-
-    @property
-    def checksum(self) -> str:
-        """The checksum of the model."""
-
-    def __call__(self) -> Encode:
-        """Return what makes vectors of texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +37,6 @@ class TestSide:
     path: str
     settings: OverlapSettings
     starts: tuple[int, ...]
-    encoder: OpenEncoder | None = None
     left_out: tuple[int, ...] = ()
     common: str = ""  # the file of the runs of words that count for nothing
 
@@ -64,12 +52,10 @@ class TestSide:
     def __call__(self) -> tuple[Texts, Mapping[str, Search]]:
         """Return the texts, and the search of each detector for them."""
         texts = self.texts()
-        return texts, searches(texts, self.settings, self.encoder() if self.encoder else None)
+        return texts, searches(texts, self.settings)
 
 
-def write_tests(
-    path: Path, tests: Sequence[TextSet], unit: str, settings: OverlapSettings, encoder: OpenEncoder | None = None
-) -> TestSide:
+def write_tests(path: Path, tests: Sequence[TextSet], unit: str, settings: OverlapSettings) -> TestSide:
     """Write the texts of a unit of all test sets, each id of a set once.
 
     Raises:
@@ -91,7 +77,7 @@ def write_tests(
                             raise bad_input(one.place, wanted="one text an id", found=found, do="give texts ids of their own")
                     file.write_batch(pa.record_batch([pa.array(list(new)), pa.array(list(new.values()))], schema=_TESTS))
             starts.append(starts[-1] + len(seen))
-    return TestSide(str(path.absolute()), settings, tuple(starts), encoder, tuple(left_out))
+    return TestSide(str(path.absolute()), settings, tuple(starts), tuple(left_out))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +157,8 @@ class _BlockSearch:
     ) -> None:
         keys = {name: one.train * tests + one.test for name, one in hits.items()}
         own = {name: (keys[name], shared[name]) for name in hits}
-        together = [list(hits)[place] for place in self.side.settings.together]
-        every, first = np.unique(np.concatenate([keys[name] for name in together]), return_index=True)
-        own[ANY] = every, np.concatenate([shared[name] for name in together])[first]
+        every, first = np.unique(np.concatenate(list(keys.values())), return_index=True)
+        own[ANY] = every, np.concatenate(list(shared.values()))[first]
         for name, (pairs, same) in own.items():
             for kind, kept in (("pairs", ~same), ("shared", same)):
                 counts[kind][name] += np.bincount(self._sets(pairs[kept] % tests), minlength=len(self.side.starts) - 1)
@@ -182,12 +167,11 @@ class _BlockSearch:
 def _table(detector: int, hits: Hits, shared: np.ndarray, batch: Texts) -> pa.Table:
     """Return hits as rows with ids and texts."""
     count = len(hits.train)
-    none = pa.nulls(count, pa.float64())
     columns = [
         pa.array(np.full(count, detector, np.int8)),
         pa.array(hits.test.astype(np.int32)),
         pa.array(shared),
-        *(pa.array(hits.scores[name]) if name in hits.scores else none for name in SCORES),
+        *(pa.array(hits.scores[name]) for name in SCORES),
         *(pa.array([column[place] for place in hits.train.tolist()]) for column in (batch.ids, batch.texts)),
     ]
     return pa.table(columns, names=HITS.names).cast(HITS)

@@ -1,51 +1,48 @@
-"""CONTAMINATION.md of a cleaned collection: what was removed, on which evidence, what is left, and how to repeat it."""
+"""CONTAMINATION.md of a cleaned collection: what was removed, on which evidence, and how to repeat it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from positionbias.core.formatting import MISSING
 from positionbias.core.json_text import JsonObject
-from positionbias.overlap.card import CardSet, Found
-from positionbias.overlap.card_text import detector_lines, found_lines, precision_of, set_lines
+from positionbias.overlap.folder import OverlapFolder
 from positionbias.overlap.removing import PAIRS_OF, Removal
-from positionbias.overlap.settings import OverlapSettings
-from positionbias.report.markdown import code, escaped
-from positionbias.results.overlap import ANY
+from positionbias.report.markdown import code, escaped, table_lines
+from positionbias.report.table import Column
+from positionbias.results.overlap import ANY, OverlapFigures
+from positionbias.results.result import Result
 
 __all__ = ["NAME", "Statement", "statement_text"]
 
 NAME = "CONTAMINATION.md"
+_COUNTS = ("Items", "Too short", "Leaked", "Queries", "Leaked queries", "Pairs")
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """What a statement rests on: the collection before and after by name and checksum, the search, the removal and its counts.
 
-    Where the pairs came as a file, there are no sets and ``settings`` are None. ``left`` is the same search made again on the result; empty if it was not.
+    Where the pairs came as a file, there is no ``folder``.
     """
 
     source: tuple[str, str]
     made: tuple[str, str]
-    training: Sequence[CardSet]
-    tests: Sequence[CardSet]
-    settings: OverlapSettings | None
-    encoder: str
+    folder: OverlapFolder | None
     removal: Removal
     facts: JsonObject
-    found: Sequence[Found]
-    left: Sequence[Found]
     version: str
     commands: Sequence[str]
 
 
 def statement_text(of: Statement, before: str = "") -> str:
     """Return the statement; ``before`` is that of the source, where leaks had been removed from it too."""
+    rows = _rows(of.folder, of.removal.unit) if of.folder is not None else []
     lines = ["# Contamination", "", *_removed(of), ""]
-    lines += ["## Sets", "", *set_lines(of.training, of.tests), ""] if of.tests else []
+    lines += ["## Sets", "", *_set_lines(of.folder), ""] if of.folder is not None else []
     lines += ["## Evidence", "", *_evidence(of), ""]
-    lines += ["## What the search had found", "", *found_lines(_of_unit(of.found, of.removal.unit)), ""] if of.found else []
-    lines += ["## What is left", "", *_left(of), ""]
+    lines += ["## What the search had found", "", *_found_lines(rows), ""] if rows else []
     lines += ["## Repeat", "", f"With positionbias {escaped(of.version)}:", "", *(f"    {line}" for line in of.commands), ""]
     if before:
         lines += ["## Before", "", "Leaks had been removed from the source too:", "", *_quoted(before)]
@@ -68,40 +65,53 @@ def _removed(of: Statement) -> Iterator[str]:
 
 
 def _evidence(of: Statement) -> Iterator[str]:
-    counted = ", ".join(of.removal.found_by)
-    yield f"A pair counted as a person had labelled it; one without a label where one of these found it: {counted}."
-    if of.settings is not None:
-        yield from ["", *detector_lines(of.settings, of.encoder), ""]
-    yield f"Precision of the pairs: {'; '.join(_precisions(of))}."
-    aside = of.facts.get("found_otherwise") or {}
-    assert isinstance(aside, Mapping)
-    for names, count in aside.items():
-        yield f"{count:,} pairs found by {escaped(names)} alone did not count."
+    yield "A pair counted as a person had labelled it. Pairs without a label counted too, except those found by words alone."
+    if of.folder is not None:
+        settings = of.folder.settings
+        yield ""
+        yield "- exact: the same words (Unicode normalised, without case and punctuation)."
+        yield f"- ngram: at least {100 * settings.containment:g} % of one text's runs of {settings.n} words stand in the other."
+        yield ""
+    if of.facts["by_words_alone"]:
+        yield f"{of.facts['by_words_alone']:,} pairs found by words alone did not count."
 
 
-def _precisions(of: Statement) -> Iterator[str]:
-    """Yield the precision of each detector that counts, by test set where one of several is known."""
-    rows = _of_unit(of.found, of.removal.unit)
-    for name in of.removal.found_by:
-        last = {row.test: row for row in rows if row.detector == name}  # that of all training sets comes last
-        if all(row.precision is None for row in last.values()):
-            yield f"{name} unknown"
-        else:
-            yield from (f"{name} in {escaped(row.test)} {precision_of(row)}" for row in last.values())
+def _set_lines(folder: OverlapFolder) -> list[str]:
+    """Return the sets as a table."""
+    rows = [
+        [side, escaped(one.name), escaped(one.split) or MISSING, code(one.checksum)]
+        for side, sets in (("training", folder.training), ("test", folder.tests))
+        for one in sets.values()
+    ]
+    return table_lines([Column(name, numeric=False) for name in ("Side", "Set", "Split", "Checksum")], rows)
 
 
-def _left(of: Statement) -> Iterator[str]:
-    if not of.left:
-        yield "Not measured: the result was not searched again."
-        return
-    own = [row.detector for row in of.left if row.detector not in (*of.removal.found_by, ANY)]
-    yield f"The result was searched again. Detectors that took no part in the removal: {', '.join(dict.fromkeys(own)) or 'none'}."
-    yield ""
-    yield from found_lines(_of_unit(of.left, of.removal.unit))
+def _rows(folder: OverlapFolder, unit: str) -> list[tuple[Result, OverlapFigures]]:
+    return [(result, figures) for result, figures in folder.figures if figures.unit == unit and figures.detector != ANY]
 
 
-def _of_unit(rows: Sequence[Found], unit: str) -> list[Found]:
-    return [row for row in rows if row.unit == unit and row.detector != ANY]
+def _found_lines(rows: Sequence[tuple[Result, OverlapFigures]]) -> list[str]:
+    """Return what the search had found as a table."""
+    text = (Column(name, numeric=False) for name in ("Test set", "Unit", "Training set", "Detector"))
+    columns = [*text, *map(Column, _COUNTS), Column("Precision", numeric=False)]
+    return table_lines(
+        columns,
+        [
+            [
+                *map(escaped, (result.collection, row.unit, result.system, row.detector)),
+                *(f"{count:,}" for count in (row.items, row.too_short, row.leaked, row.queries, row.leaked_queries, row.pairs)),
+                _precision(row),
+            ]
+            for result, row in rows
+        ],
+    )
+
+
+def _precision(row: OverlapFigures) -> str:
+    """Return a detector's precision with its lower bound, or "unknown"."""
+    if row.precision is None:
+        return "unknown"
+    return f"{row.precision:.3f}" + (f" (at least {row.precision_low:.3f})" if row.precision_low is not None else "")
 
 
 def _quoted(text: str) -> Iterator[str]:

@@ -43,8 +43,7 @@ class ShingleTable:
     """The distinct shingles of test texts of ``n`` words a run; ``tests`` are the texts that have some.
 
     Those that are ``common`` are left out. ``keys (k,)`` uint64 are sorted; ``holders`` lists the texts of each key and ``rare`` those for which it is among their rarest shingles:
-    so many that a text with ``containment`` of all must have ``hits`` of them, or all that are needed if fewer (the prefix filter of Chaudhuri,
-    Ganti, Kaushik 2006). Rarity is the number of test texts, then the key.
+    so many that a text with ``containment`` of all must have one of them (the prefix filter of Chaudhuri, Ganti, Kaushik 2006). Rarity is the number of test texts, then the key.
     """
 
     def __init__(
@@ -53,7 +52,6 @@ class ShingleTable:
         n: int,
         tests: np.ndarray,
         containment: float,
-        hits: int = 1,
         common: np.ndarray = np.zeros(0, np.uint64),  # noqa: B008  # never written to
     ) -> None:
         self.n, self.containment, self.common = n, containment, common
@@ -70,12 +68,11 @@ class ShingleTable:
         self.holders = Postings(rows, texts, len(self.keys))
         self.rarity = np.diff(self.holders.starts)
         least = least_shared(self.sizes, containment)
-        self.hits = np.minimum(least, hits)
         by_rarity = np.argsort(self.rarity, kind="stable")
         rank = np.empty(len(by_rarity), np.int64)
         rank[by_rarity] = np.arange(len(by_rarity))
         texts, ranks = np.divmod(np.sort(texts * width + rank[rows]), width)
-        rare = runs(self.sizes[self.sizes > 0]) < (self.sizes - least + self.hits)[texts]
+        rare = runs(self.sizes[self.sizes > 0]) < (self.sizes - least + 1)[texts]
         self.rare = Postings(by_rarity[ranks[rare]], texts[rare], len(self.keys))
         self._sieve = _Sieve(self.keys)
 

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from positionbias.leakage.pairs import Pair, read_pairs
 from positionbias.overlap.lines import file_of
-from positionbias.overlap.recall_text import candidate_sentences, recall_tables
-from positionbias.overlap.settings import EXACT, SHORT
+from positionbias.overlap.settings import EXACT
 from positionbias.report.cells import count_cell, percent_cell, text_cell
 from positionbias.report.table import Cell, Column, Table, as_text
 from positionbias.results.overlap import ALL_SETS, ANY, OverlapFigures
@@ -59,8 +58,7 @@ def overlap_verdict(results: Sequence[Result]) -> list[str]:
 def _sentence(result: Result, of: OverlapFigures, by: Mapping[str, OverlapFigures]) -> str:
     if result.value is None:
         return f"{of.items:,} {of.unit} of {result.collection} cannot be compared: they have no words."
-    exact, short = by.get(EXACT), by.get(SHORT)
-    how = "near" if by.keys() - {SHORT, ANY} else "by short runs of words"  # which are all there is to count
+    exact = by.get(EXACT)
     where = "training" if result.system == ALL_SETS else result.system
     if of.queries:
         leaked, count, what = of.leaked_queries, of.queries, "queries"
@@ -70,14 +68,8 @@ def _sentence(result: Result, of: OverlapFigures, by: Mapping[str, OverlapFigure
         leaked, count, what, have = of.leaked, of.items, of.unit, f"are in {where}"
         same = exact.leaked if exact else 0
     said = f"{leaked:,} of {count:,} {what} of {result.collection} ({result.value:.1%}) {have}"
-    near = ", ".join(f"{number:,} {kind}" for number, kind in ((same, "exact"), (leaked - same, how)) if number)
-    said = f"{said}: {near}. {_precision(of)}." if leaked else f"{said}."
-    candidates = 0 if short is None else short.leaked_queries if of.queries else short.leaked
-    return (
-        f"{said} Candidates by short runs of words: {candidates:,}, {_precision(short).lower()}."
-        if short and candidates and how == "near"
-        else said
-    )
+    near = ", ".join(f"{number:,} {kind}" for number, kind in ((same, "exact"), (leaked - same, "near")) if number)
+    return f"{said}: {near}. {_precision(of)}." if leaked else f"{said}."
 
 
 def _precision(of: OverlapFigures) -> str:
@@ -93,8 +85,7 @@ def overlap_text(results: Sequence[Result], examples: Sequence[Example] = ()) ->
     found = of_type(results, OverlapFigures)
     for name in dict.fromkeys(result.collection for result, _ in found):
         tables += overlap_tables(name, [(result, of) for result, of in found if result.collection == name])
-    tables += recall_tables(results)
-    return "\n".join([*overlap_verdict(results), *candidate_sentences(results), "", "\n\n".join(map(as_text, tables))])
+    return "\n".join([*overlap_verdict(results), "", "\n\n".join(map(as_text, tables))])
 
 
 def overlap_tables(name: str, found: Sequence[tuple[Result, OverlapFigures]]) -> list[Table]:
@@ -148,8 +139,6 @@ def _notes(found: Sequence[tuple[str, Result, OverlapFigures]]) -> Iterator[str]
         yield f"Share: of the test queries that can be compared ({count:,} by any detector), those with a leaked item, with Wilson's 95 % interval."
     if shared := max(of.shared_corpus for _, _, of in found):
         yield f"Passages of a corpus that both sides share are no pairs: {shared:,}."
-    if {of.detector for _, _, of in found} > {ANY, SHORT}:
-        yield "Any: all detectors but short, whose pairs are mere candidates."
 
 
 def _examples(examples: Sequence[Example]) -> Table:

@@ -81,8 +81,6 @@ export planted --to beir --out beir
 import beir beir --out again
 leakage find planted:train planted:test --detector lexical --out leaks
 leakage overlap planted:train --test planted:test --out overlap
-leakage card overlap --out card.md
-leakage check-card card.json planted:train --test planted:test
 leakage clean planted --pairs overlap --remove queries --out overlap-clean
 evaluate test.run rotated.run --collection planted --leaked overlap
 leakage review leaks --score jaccard --out sheet.tsv

@@ -106,8 +106,6 @@ WITHOUT_SEED = {
     "import orcas",
     "import trec",
     "import tripclick",
-    "leakage card",
-    "leakage check-card",
     "leakage clean",
     "leakage find",
     "list",

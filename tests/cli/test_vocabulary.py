@@ -14,7 +14,6 @@ from positionbias.cli.main import posbias
 
 # Options whose values differ between commands, and why. A key before a value (SPLIT=RUN), and being given again, are no difference.
 TAKES_DIFFERENT = {
-    "--detector": "queries and longer texts are compared in different ways",
     "--loss": "a study trains by several, each with its group size and part of the steps",
     "--out": "a folder, a file, or a pipe, as the command writes it",
     "--passages": "a plan is of 1e9",

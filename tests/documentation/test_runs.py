@@ -36,7 +36,6 @@ TOY = {
     r"--lengths 128,256,512": "--lengths 64,128",
     r"--chunk 128,25\d --overlap 0,127": "--chunk 32,64 --overlap 0,16 --document-length 160",
     r"(posbias leakage (?:find|clean) (?!.*--remove).*)": r"\1 --threshold 0.99",  # of an encoder that nobody knows
-    r"(posbias leakage overlap .*--encoder .*)": r"\1 --threshold 0.99",
     r"(posbias debias \w+(?: --workers \d)?)$": r"\1 --overwrite",  # what an earlier section has written
     r"(posbias plan (?!.*--rate).*)": r"\1 --seconds 0.1",
     r"(posbias study (?!.*--dry-run).*)": r"\1 --dry-run",

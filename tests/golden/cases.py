@@ -172,7 +172,7 @@ def leakage_labels(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 
 def leakage_overlap(inputs: Inputs, out: Path) -> Sequence[Any]:
-    settings = s.OverlapSettings(detectors=("exact", "ngram"), n=5)
+    settings = s.OverlapSettings(n=5)
     tests = [f"{inputs.planted.path}:test"]
     return pb.overlap_leakage([f"{inputs.planted.path}:train"], tests=tests, settings=settings, out=out / "pairs").results
 

@@ -13,7 +13,6 @@ from positionbias.core.run import Run
 from positionbias.ops.evaluation import Measuring
 from positionbias.ops.outcome import Measurements
 from positionbias.overlap.leaked import leaked_of
-from positionbias.overlap.removing import CountedLeaks
 from positionbias.overlap.settings import OverlapSettings
 from positionbias.results.leakage import LeakedAndClean
 from positionbias.results.select import of_type
@@ -34,13 +33,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def measured(folder: Path, **counted: object) -> Measurements:
+def measured(folder: Path, unit: str | None = None) -> Measurements:
     return positionbias.evaluate(
         RUNS,
         collection=Collection(folder / "bench"),
         measuring=Measuring(measures=["RR@10"]),
         leaked=folder / "overlap",
-        counted=CountedLeaks(**counted),  # type: ignore[arg-type]
+        unit=unit,
     )
 
 
@@ -50,11 +49,11 @@ def measured(folder: Path, **counted: object) -> Measurements:
 )
 def test_a_query_leaks_by_its_text_its_passage_or_both(folder: Path, unit: str | None, leaked: set[str]) -> None:
     bench = Collection(folder / "bench")
-    found, files = leaked_of(folder / "overlap", CountedLeaks(unit), bench.qrels("test"), bench.checksum, "test")
+    found, files = leaked_of(folder / "overlap", unit, bench.qrels("test"), bench.checksum, "test")
     assert found == leaked  # t2 judges x too, but of grade 0
     assert [file.name for file in files] == [f"bench.{unit or 'queries'}.jsonl"]
     # the same from the file itself
-    again, _ = leaked_of(files[0], CountedLeaks(unit or "queries"), bench.qrels("test"), "", "test")
+    again, _ = leaked_of(files[0], unit or "queries", bench.qrels("test"), "", "test")
     assert again == leaked
 
 
@@ -69,7 +68,15 @@ def test_the_difference_is_that_of_the_queries_that_leak(folder: Path) -> None:
 
 
 def test_nothing_leaks_is_no_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = measured(folder, found_by=("ngram",))  # no query has 13 words
+    (queries, _) = TEST["test"]
+    other = collection(folder / "other", TEST_PASSAGES[1:], {"test": (queries[1:2], TEST["test"][1][1:2])})  # only t2
+    positionbias.overlap_leakage([f"train={folder / 'train'}"], tests=[f"other={other.path}"], out=folder / "none")
+    found = positionbias.evaluate(
+        [Run({"t2": {"y": 1.0}}, name="one")],
+        collection=other,
+        measuring=Measuring(measures=["RR@10"]),
+        leaked=folder / "none",
+    )
     assert "--leaked: no judged query leaks by queries: there is nothing to measure apart" in capsys.readouterr().err
     assert of_type(found.results, LeakedAndClean) == []
 
@@ -77,49 +84,42 @@ def test_nothing_leaks_is_no_error(folder: Path, capsys: pytest.CaptureFixture[s
 def test_the_test_set_is_found_among_several(folder: Path) -> None:
     collection(folder / "other", TEST_PASSAGES[1:], {"test": (TEST["test"][0][1:], TEST["test"][1][1:3])})
     named = [f"train={folder / 'train'}"], [f"other={folder / 'other'}", f"bench={folder / 'bench'}"]
-    positionbias.overlap_leakage(
-        named[0], tests=named[1], settings=OverlapSettings(detectors=("exact",)), out=folder / "several"
-    )
+    positionbias.overlap_leakage(named[0], tests=named[1], out=folder / "several")
     bench = Collection(folder / "bench")
-    found, (file,) = leaked_of(folder / "several", CountedLeaks("pairs"), bench.qrels("test"), bench.checksum, "test")
+    found, (file,) = leaked_of(folder / "several", "pairs", bench.qrels("test"), bench.checksum, "test")
     assert (found, file.name) == ({"t1"}, "bench.pairs.jsonl")
     with pytest.raises(
         InputError, match=r"wanted one test set; found other, bench; give its file with --unit pairs: .*other\.pairs\.jsonl"
     ):
-        leaked_of(folder / "several", CountedLeaks("pairs"), bench.qrels("test"), "", "test")
+        leaked_of(folder / "several", "pairs", bench.qrels("test"), "", "test")
 
 
 def test_another_split_of_the_collection_is_not_taken_for_this_one(folder: Path) -> None:
     bench = collection(folder / "two", TEST_PASSAGES, {"a": TEST["test"], "b": TEST["test"]})
     positionbias.overlap_leakage([f"train={folder / 'train'}"], tests=[f"two={folder / 'two'}:a"], out=folder / "of_a")
     with pytest.raises(InputError, match="wanted a test set that is split 'b'; found a; give another --split"):
-        leaked_of(folder / "of_a", CountedLeaks(), bench.qrels("b"), bench.checksum, "b")
+        leaked_of(folder / "of_a", None, bench.qrels("b"), bench.checksum, "b")
 
 
 def test_what_no_checksum_confirms_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    leaked_of(folder / "overlap", CountedLeaks(), Collection(folder / "bench").qrels("test"), "", "test")
+    leaked_of(folder / "overlap", None, Collection(folder / "bench").qrels("test"), "", "test")
     assert "bench is taken for this test set; no checksum confirms it" in capsys.readouterr().err
 
 
 def test_pairs_that_may_be_missing_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     both(tmp_path)
-    searched(tmp_path, OverlapSettings(detectors=("exact", "ngram"), kept=1))
+    searched(tmp_path, kept=1)
     bench = Collection(tmp_path / "bench")
     for unit, said in (("queries", False), ("pairs", True)):
-        leaked_of(tmp_path / "overlap", CountedLeaks(unit), bench.qrels("test"), bench.checksum, "test")
+        leaked_of(tmp_path / "overlap", unit, bench.qrels("test"), bench.checksum, "test")
         assert ("some leaked queries may count as clean" in capsys.readouterr().err) is said
-
-
-def test_detectors_that_did_not_search_are_refused(folder: Path) -> None:
-    with pytest.raises(SettingError, match=r"--found-by: wanted detectors of .*; found meaning; give of exact, ngram, short"):
-        measured(folder, found_by=("meaning",))
 
 
 def test_what_does_not_go_together(folder: Path) -> None:
     with pytest.raises(SettingError, match="--unit: wanted --leaked beside it; found none"):
-        positionbias.evaluate(RUNS, collection=folder / "bench", counted=CountedLeaks("pairs"))
-    settings = OverlapSettings(units=("queries",), detectors=("exact",))
+        positionbias.evaluate(RUNS, collection=folder / "bench", unit="pairs")
+    settings = OverlapSettings(units=("queries",))
     named = [f"train={folder / 'train'}"], [f"bench={folder / 'bench'}"]
     positionbias.overlap_leakage(named[0], tests=named[1], settings=settings, out=folder / "few")
     with pytest.raises(InputError, match="wanted pairs of passages; found queries"):
-        positionbias.evaluate(RUNS, collection=folder / "bench", leaked=folder / "few", counted=CountedLeaks("passages"))
+        positionbias.evaluate(RUNS, collection=folder / "bench", leaked=folder / "few", unit="passages")

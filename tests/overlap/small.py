@@ -14,10 +14,9 @@ from positionbias.ops.leakage_overlap import OverlapFound
 from positionbias.overlap.settings import OverlapSettings
 
 LETTERS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma"
-SETTINGS = OverlapSettings(detectors=("exact", "ngram", "short"))
 Splits = Mapping[str, tuple[Sequence[Query], Sequence[Qrel]]]
 
-# a is x in other case; c holds x and two words more; d holds four of z's seven words in a row, which are fewer than a run of short
+# a is x in other case; c holds x and two words more
 TRAIN_PASSAGES = (
     Passage("a", LETTERS),
     Passage("b", "something quite else about lamps and oil and iron gates"),
@@ -62,7 +61,7 @@ def both(folder: Path) -> tuple[Collection, Collection]:
     return collection(folder / "train", TRAIN_PASSAGES, TRAIN), collection(folder / "bench", TEST_PASSAGES, TEST)
 
 
-def searched(folder: Path, settings: OverlapSettings = SETTINGS) -> OverlapFound:
+def searched(folder: Path, kept: int = 100) -> OverlapFound:
     """Search ``train`` for ``bench``, and write ``overlap``."""
     named = [f"train={folder / 'train'}:train"], [f"bench={folder / 'bench'}:test"]
-    return positionbias.overlap_leakage(named[0], tests=named[1], settings=settings, out=folder / "overlap")
+    return positionbias.overlap_leakage(named[0], tests=named[1], settings=OverlapSettings(kept=kept), out=folder / "overlap")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +60,8 @@ def hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-BY_RUNS = OverlapSettings(detectors=("exact", "ngram", "short"))
-
-
 def test_counts_by_hand(hand: Path) -> None:
-    found = pb.overlap_leakage(["train.jsonl"], tests=["bench"], settings=BY_RUNS, out="out")
+    found = pb.overlap_leakage(["train.jsonl"], tests=["bench"], out="out")
     assert ids_in(hand / "out", "bench.test.passages") == [("p1", "copy"), ("p2", "half")]  # "no" is not relevant
     copy, half = pairs_in(hand / "out", "bench.test.passages")
     assert copy["found_by"] == ["exact", "ngram"]
@@ -73,27 +69,23 @@ def test_counts_by_hand(hand: Path) -> None:
     # runs of 13 words: 8 of 28 of the test text, 8 of 11 of the training text
     assert half["found_by"] == ["ngram"]
     assert (half["of_test"], half["of_train"]) == (round(8 / 28, 6), round(8 / 11, 6))
-    assert ids_in(hand / "out", "bench.test.queries") == [("a1", "t1"), ("a2", "t2")]
-    near, same = pairs_in(hand / "out", "bench.test.queries")
-    assert (near["found_by"], near["of_test"], near["of_train"]) == (["short"], 0.6, 1.0)  # 3 of 5 runs of five; all 3
+    assert ids_in(hand / "out", "bench.test.queries") == [("a2", "t2")]
+    (same,) = pairs_in(hand / "out", "bench.test.queries")
     assert (same["found_by"], same["of_test"]) == (["exact"], 1.0)  # four words are too few for a run
     assert [
         (pair["train_id"], pair["train_passage_id"], pair["test_id"], pair["test_passage_id"])
         for pair in pairs_in(hand / "out", "bench.test.pairs")
     ] == [
-        ("a1", "p1", "t1", "copy"),
         ("a2", "p2", "t2", "half"),
     ]
     passages = figures(found, "passages", "ngram")
     assert (passages.items, passages.too_short, passages.leaked, passages.pairs, passages.kept) == (4, 1, 2, 2, 2)
     assert (passages.queries, passages.leaked_queries, passages.precision) == (2, 2, None)  # that of "short" is not compared
-    queries = figures(found, "queries", "short")
-    assert (queries.items, queries.too_short, queries.leaked) == (3, 2, 1)
     assert (figures(found, "queries", "ngram").too_short, figures(found, "queries", "ngram").leaked) == (3, 0)
-    # the first pair rests on the runs of five words of its query, the second on equal queries and the runs of its passages
-    assert [pair["found_by"] for pair in pairs_in(hand / "out", "bench.test.pairs")] == [["short"], ["ngram"]]
-    assert [figures(found, "pairs", name).leaked_queries for name in ("exact", "ngram", "short", "any")] == [0, 1, 1, 1]
-    assert [figures(found, "queries", name).leaked_queries for name in ("exact", "short", "any")] == [1, 1, 1]
+    # the pair rests on equal queries and the runs of its passages
+    assert [pair["found_by"] for pair in pairs_in(hand / "out", "bench.test.pairs")] == [["ngram"]]
+    assert [figures(found, "pairs", name).leaked_queries for name in ("exact", "ngram", "any")] == [0, 1, 1]
+    assert [figures(found, "queries", name).leaked_queries for name in ("exact", "ngram", "any")] == [1, 0, 1]
     value, interval = next((r.value, r.interval) for r, of in of_type(found.results, OverlapFigures) if of is passages)
     assert value == 2 / 2
     assert interval is not None
@@ -101,19 +93,17 @@ def test_counts_by_hand(hand: Path) -> None:
     assert (round(interval.low, 4), round(interval.high, 4)) == (0.3424, 1.0)
     assert overlap_verdict(found.results) == [
         "2 of 3 queries of bench.test (66.7%) have a relevant passage in train: 1 exact, 1 near. Precision unknown.",
-        "1 of 3 queries of bench.test (33.3%) are in train: 1 exact. Precision unknown. Candidates by short runs of words: 1, "
-        "precision unknown.",
-        "1 of 3 queries of bench.test (33.3%) are in train together with a relevant passage: 1 near. Precision unknown. Candidates by "
-        "short runs of words: 1, precision unknown.",
+        "1 of 3 queries of bench.test (33.3%) are in train: 1 exact. Precision unknown.",
+        "1 of 3 queries of bench.test (33.3%) are in train together with a relevant passage: 1 near. Precision unknown.",
     ]
 
 
 def test_the_pairs_are_read_by_the_other_commands(hand: Path) -> None:
-    pb.overlap_leakage(["train.jsonl"], tests=["bench"], settings=BY_RUNS, out="out")
-    (first, _) = read_pairs(hand / "out" / "pairs" / "bench.test.pairs.jsonl")
-    assert first.ids == ("train", "a1", "t1", "p1", "copy")
-    assert first.found_by == ("short",)
-    assert first.scores == {"of_test": 0.6, "of_train": 1.0}
+    pb.overlap_leakage(["train.jsonl"], tests=["bench"], out="out")
+    (first,) = read_pairs(hand / "out" / "pairs" / "bench.test.pairs.jsonl")
+    assert first.ids == ("train", "a2", "t2", "p2", "half")
+    assert first.found_by == ("ngram",)
+    assert first.scores == {"of_test": round(8 / 28, 6), "of_train": round(8 / 11, 6)}
     manifest = read_manifest(hand / "out", kind="results")
     assert (manifest.command, [ref.role for ref in manifest.inputs]) == (
         "leakage overlap",
@@ -163,7 +153,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     (folder / "corpus.jsonl").write_text((folder / "corpus.jsonl").read_text().replace('"d2"', '"d3"'))
     write_lines(folder / "queries.jsonl", [{"_id": "q1", "text": query_of(1)}, {"_id": "q2", "text": "three short words"}])
     found = pb.overlap_leakage(
-        [tmp_path / "train.jsonl"], tests=[folder], settings=replace(BY_RUNS, kept=1), out=tmp_path / "out"
+        [tmp_path / "train.jsonl"], tests=[folder], settings=OverlapSettings(kept=1), out=tmp_path / "out"
     )
     assert found.remarks == [
         "train: 2 rows without usable passages were left out.",
@@ -171,7 +161,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
         "bench: left out 1 relevant passage missing from its corpus.",
         "bench: of some passages only the best 1 pairs were kept (--kept-pairs).",
         "bench: of some queries only the best 1 pairs were kept (--kept-pairs).",
-        "bench: 1 queries have too few words, or none but common runs of them, so only equal ones are found. posbias leakage find compares their words.",
+        "bench: 2 queries have too few words, or none but common runs of them, so only equal ones are found. posbias leakage find compares their words.",
         "bench: pairs may be missing, as of some queries or passages only the best 1 were kept (--kept-pairs).",
     ]
     assert read_manifest(tmp_path / "out", kind="results").content["remarks"] == found.remarks
@@ -287,8 +277,8 @@ def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
         pb.overlap_leakage([train], out=out)
     with pytest.raises(SettingError, match="--test: wanted different names; found bench, bench; give NAME=PLACE"):
         pb.overlap_leakage([train], tests=[test, test], out=out)
-    with pytest.raises(SettingError, match="--detector: wanted at least one, each once; found none"):
-        OverlapSettings(detectors=())
+    with pytest.raises(SettingError, match="--unit: wanted at least one, each once; found none"):
+        OverlapSettings(units=())
     with train.open("a") as handle:
         handle.write("[1]\n")
     with pytest.raises(InputError, match=r"train.jsonl:4: wanted one JSON object a line; found a list"):
@@ -305,7 +295,7 @@ def test_hits_that_pile_up_are_dropped_early(tmp_path: Path, monkeypatch: pytest
     """300 equal training texts and 20 equal test texts: 6,000 pairs, of which the first of each test text by id are kept."""
     train = write_lines(tmp_path / "train.jsonl", [{"passage": text_of(1), "id": f"{n:03}"} for n in range(300)])
     test = write_lines(tmp_path / "test.jsonl", [{"passage": text_of(1), "id": f"t{n}"} for n in range(20)])
-    settings = OverlapSettings(units=("passages",), detectors=("exact", "ngram"), kept=3)
+    settings = OverlapSettings(units=("passages",), kept=3)
     for out, rows, pile in (("whole", 1 << 14, 1 << 18), ("parts", 7, 50)):
         monkeypatch.setattr(search, "_ROWS", rows)
         monkeypatch.setattr(search, "_PILE", pile)
@@ -324,7 +314,7 @@ def test_a_run_of_words_in_many_texts_of_one_set_counts_for_nothing(tmp_path: Pa
     test[3]["passage"] = f"{template} {text_of(103, 5)} and"  # a near copy of r03
     test.append({"id": "only", "passage": template})
     sets = write_lines(tmp_path / "train.jsonl", train), write_lines(tmp_path / "test.jsonl", test)
-    settings = OverlapSettings(units=("passages",), detectors=("exact", "ngram"))
+    settings = OverlapSettings(units=("passages",))
     found = pb.overlap_leakage([sets[0]], tests=[sets[1]], settings=settings, out=tmp_path / "out")
     assert ids_in(tmp_path / "out", "test.passages") == [("r03", "t03")]
     # of 18 runs of 13 words in 30, the 13 of the template count for nothing: 5 of the training text, all among the 6 of the test text
@@ -339,7 +329,7 @@ def test_a_run_of_words_in_many_texts_of_one_set_counts_for_nothing(tmp_path: Pa
 def test_twenty_texts_of_a_set_may_be_copies(tmp_path: Path) -> None:
     train = write_lines(tmp_path / "train.jsonl", [{"id": f"{n:02}", "passage": f"{text_of(1)} w{n}"} for n in range(20)])
     test = write_lines(tmp_path / "test.jsonl", [{"id": "t", "passage": text_of(1)}])
-    settings = OverlapSettings(units=("passages",), detectors=("ngram",))
+    settings = OverlapSettings(units=("passages",))
     found = pb.overlap_leakage([train], tests=[test], settings=settings, out=tmp_path / "out")
     assert figures(found, "passages", "ngram").pairs == 20
 
@@ -347,7 +337,7 @@ def test_twenty_texts_of_a_set_may_be_copies(tmp_path: Path) -> None:
 def test_texts_that_cannot_be_compared_have_no_share(tmp_path: Path) -> None:
     train = write_lines(tmp_path / "train.jsonl", [{"id": "1", "passage": text_of(1)}])
     test = write_lines(tmp_path / "test.jsonl", [{"id": "t", "passage": "five words and no more"}])
-    settings = OverlapSettings(units=("passages",), detectors=("exact", "ngram"))
+    settings = OverlapSettings(units=("passages",))
     found = pb.overlap_leakage([train], tests=[test], settings=settings, out=tmp_path / "out")
     shares = {of.detector: (r.value, r.interval is None, of.too_short) for r, of in of_type(found.results, OverlapFigures)}
     assert shares == {"exact": (0.0, False, 0), "ngram": (None, True, 1), "any": (0.0, False, 0)}
@@ -372,7 +362,7 @@ def test_near_copies_in_scripts_without_spaces_are_found(tmp_path: Path, sentenc
     assert changed != sentence
     train = write_lines(tmp_path / "train.jsonl", [{"id": "1", "passage": sentence * 3}])
     test = write_lines(tmp_path / "test.jsonl", [{"id": "t", "passage": sentence * 2 + changed}])
-    settings = OverlapSettings(units=("passages",), detectors=("exact", "ngram"))
+    settings = OverlapSettings(units=("passages",))
     pb.overlap_leakage([train], tests=[test], settings=settings, out=tmp_path / "out")
     (pair,) = pairs_in(tmp_path / "out", "test.passages")
     assert pair["found_by"] == ["ngram"]
@@ -405,16 +395,6 @@ def test_passages_of_no_query_have_a_share_of_their_own(tmp_path: Path) -> None:
     found = pb.overlap_leakage([train], tests=[place], out=tmp_path / "out")
     said = " ".join(str(found).split())
     assert "for passages, which belong to no query, the leaked ones of all, for queries of 3." in said
-
-
-def test_short_runs_alone_are_called_so(tmp_path: Path) -> None:
-    train = write_lines(tmp_path / "train.jsonl", triplets([0, 1]))
-    place = write_beir(tmp_path / "bench", [0, 5])
-    settings = OverlapSettings(units=("queries",), detectors=("short",))
-    found = pb.overlap_leakage([train], tests=[place], settings=settings, out=tmp_path / "out")
-    (said,) = overlap_verdict(found.results)
-    assert said == "1 of 2 queries of bench (50.0%) are in train: 1 by short runs of words. Precision unknown."
-    assert "all detectors but short" not in str(found)
 
 
 def test_the_advice_on_a_missing_column_can_be_followed(tmp_path: Path) -> None:

@@ -33,8 +33,6 @@ def table(hits: list[Hit]) -> pa.Table:
         "shared": [hit.shared for hit in hits],
         "of_test": [hit.score for hit in hits],
         "of_train": [0.1 for _ in hits],
-        "jaccard_words": [None for _ in hits],
-        "cosine": [None for _ in hits],
         "train_id": [hit.train_id for hit in hits],
         "train_text": [f"text of {hit.train_id}" for hit in hits],
     }
@@ -114,16 +112,13 @@ def test_a_pair_leaks_where_its_query_and_its_passage_do(tmp_path: Path) -> None
     passages = merge([[Hit(0, 0, 1.0, "p1", shared=True), Hit(1, 1, 0.7, "p1"), Hit(1, 1, 0.8, "p2")]], [0], tmp_path / "p", 9)
     train = [("q1", "p1"), ("q2", "p2"), ("q2", "p9"), ("q9", "p1")]
     # the test pairs: query 0 with passage 0, query 0 with passage 1, query 5 with passage 1
-    found = joined(queries, passages, [train], [(0, 0), (0, 1), (5, 1)], ["exact", "ngram"])
+    found = joined(queries, passages, [train], [(0, 0), (0, 1), (5, 1)])
     q, p = queries.ids(), passages.ids()
     pairs = [(link, q[a], p[b]) for link, a, b in zip(found.links, found.queries, found.passages, strict=True)]
     assert pairs == [(0, "q1", "p1"), (1, "q1", "p1"), (1, "q2", "p2")]
     # exact where both are; of q1 with p1 as test passage 1 only the passage is near
     assert found.found_by.tolist() == [[True, False], [False, True], [False, True]]
     assert found.scores[:, 0].tolist() == [1.0, 0.7, 0.6]  # the lower of both
-    # as pairs of short texts, those are candidates whose query or passage nothing else finds; both of (q2, p2) are
-    weak = joined(queries, passages, [train], [(0, 0), (0, 1), (5, 1)], ["exact", "short"])
-    assert weak.found_by.tolist() == [[True, False], [False, True], [False, True]]
 
 
 def test_thousands_of_blocks_keep_no_file_open(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from positionbias.leakage.labels import DIFFERENT, UNTYPED, Label
 from positionbias.leakage.pairs import Pair
 from positionbias.leakage.sample import SampleSettings, stratified_sample
 from positionbias.overlap.precision import KnownPairs, Precision, Sheet
-from positionbias.overlap.settings import OverlapSettings
+from positionbias.overlap.settings import counted
 from positionbias.results.overlap import ALL_SETS, ANY
 
 LEAK, NONE = Label(UNTYPED), Label(DIFFERENT)
@@ -26,7 +26,7 @@ def sheet(*rows: tuple[Pair, float, Label | None]) -> Sheet:
 
 
 def measured(found: list[Pair], sheets: list[Sheet], detector: str = "ngram", source: str = ALL_SETS) -> Precision:
-    return KnownPairs(found).precision(OverlapSettings().counted(detector), source, sheets)
+    return KnownPairs(found).precision(counted(detector), source, sheets)
 
 
 FOUND = [pair(f"d{number}", f"q{number}", "ngram") for number in range(10)]
@@ -43,9 +43,9 @@ def test_the_estimate_and_its_bound_by_hand() -> None:
 
 def test_without_a_sheet_nothing_is_known() -> None:
     assert measured(FOUND, []) == (None, None, "no labelled sample")
-    other = [*FOUND, pair("d77", "q1", "near")]
-    all_of_near = sheet((other[-1], 1, LEAK))
-    assert measured(other, [all_of_near]) == (None, None, "no labelled sample")
+    other = [*FOUND, pair("d77", "q1", "exact")]
+    all_of_exact = sheet((other[-1], 1, LEAK))
+    assert measured(other, [all_of_exact]) == (None, None, "no labelled sample")
 
 
 def test_a_sheet_of_chosen_pairs_is_no_sample() -> None:
@@ -74,14 +74,6 @@ def test_a_sheet_of_all_pairs_stands_for_each_detector() -> None:
     assert measured(found, [of_exact], "exact").value == 0.5
     assert measured(found, [of_exact], "ngram").value is None
     assert measured(found, [of_exact], ANY).value is None
-
-
-def test_any_is_without_short_unless_it_is_alone() -> None:
-    found = [pair("d1", "q1", "near"), pair("d2", "q2", "short"), pair("d3", "q3", "short", "near"), pair("d4", "q4", "near")]
-    filled = sheet(*((one, 1, NONE if one.found_by == ("short",) else LEAK) for one in found))
-    assert measured(found, [filled], ANY).value == 1.0
-    assert measured(found, [filled], "short").value == 0.5
-    assert OverlapSettings(detectors=("short",)).counted(ANY) == {"short"}
 
 
 def test_a_training_set_has_the_precision_of_its_own_rows() -> None:

@@ -23,10 +23,7 @@ def test_squads_training_articles_share_no_passage_and_no_question_with_dev(tmp_
     sides = [f"{tmp_path / 'squad'}:train"], [f"dev={tmp_path / 'squad'}:test"]
     pb.overlap_leakage(sides[0], tests=sides[1], out=tmp_path / "out")
     assert ids_in(tmp_path / "out", "dev.passages") == ids_in(tmp_path / "out", "dev.pairs") == []
-    # what there is are questions of one form, such as "What was the name of the …?"
-    found = pairs_in(tmp_path / "out", "dev.queries")
-    assert not [pair for pair in found if {"exact", "ngram"} & set(pair["found_by"])]
-    assert len([pair for pair in found if "short" in pair["found_by"]]) == 914  # at most 100 of a text
+    assert ids_in(tmp_path / "out", "dev.queries") == []
 
 
 def test_a_set_against_itself_is_found_whole(tmp_path: Path) -> None:
@@ -51,7 +48,7 @@ def test_msmarcos_training_passages_hold_parts_of_those_relevant_for_dl19_and_dl
     pb.import_msmarco(files, release=MsmarcoSettings(attach=attached), out=tmp_path / "mini")
     training = [f"{name}={tmp_path / 'mini'}:{name}" for name in ("train", "titled")]
     tests = [f"{name}={tmp_path / 'mini'}:{name}" for name in ("dl19", "dl20")]
-    settings = OverlapSettings(units=("passages",), detectors=("exact", "ngram"), relevant_from=2)
+    settings = OverlapSettings(units=("passages",), relevant_from=2)
     pb.overlap_leakage(training, tests=tests, settings=settings, out=tmp_path / "out")
     found = {name: pairs_in(tmp_path / "out", f"{name}.passages") for name in ("dl19", "dl20")}
     assert {pair["found_by"][0] for pairs in found.values() for pair in pairs} == {"ngram"}

@@ -16,14 +16,14 @@ from positionbias.leakage.labels import Label
 from positionbias.leakage.pairs import Pair
 from positionbias.ops.leakage_clean import CountedPairs
 from positionbias.overlap.removal import counts, evidence_of, with_judgements
-from positionbias.overlap.removing import COUNTED, CountedLeaks, Removal, Removing
+from positionbias.overlap.removing import Removal, Removing
 from positionbias.overlap.settings import OverlapSettings
 
 from .sets import query_of, text_of, write_collection, write_lines
 
 EXACT = Pair("a", "x", {"of_test": 1.0}, source="one", found_by=("exact", "ngram"))
 NGRAM = Pair("c", "x", {"of_test": 0.9, "of_train": 0.5}, source="one", found_by=("ngram",))
-SHORT = Pair("d", "z", {"of_test": 0.6}, source="one", found_by=("short",))
+WORDS = Pair("d", "z", {"jaccard": 0.6}, source="one", found_by=("lexical",))
 JOINT = Pair("q1", "t1", {"of_test": 1.0}, source="two", found_by=("exact",), train_passage_id="a", test_passage_id="x")
 JUDGED = pa.table(
     {
@@ -35,22 +35,20 @@ JUDGED = pa.table(
 
 
 def test_a_pair_counts_by_its_label_then_by_who_found_it() -> None:
-    assert [counts(pair, ("exact", "ngram")) for pair in (EXACT, NGRAM, SHORT)] == [True, True, False]
-    assert counts(SHORT, ("short",))
-    labelled = [Pair("d", "z", {}, label=Label(name), found_by=("short",)) for name in ("identical", "different topic")]
-    assert [counts(pair, ("exact",)) for pair in labelled] == [True, False]
-    of_find = [Pair("a", "x", {}, found_by=(name,)) for name in ("semantic", "lexical")]
-    assert [counts(pair, COUNTED) for pair in of_find] == [True, False]
-    assert counts(Pair("a", "x", {}), ("exact",))  # nobody says who found it
+    assert [counts(pair) for pair in (EXACT, NGRAM, WORDS)] == [True, True, False]
+    labelled = [Pair("d", "z", {}, label=Label(name), found_by=("lexical",)) for name in ("identical", "different topic")]
+    assert [counts(pair) for pair in labelled] == [True, False]
+    assert counts(Pair("a", "x", {}, found_by=("semantic",)))
+    assert counts(Pair("a", "x", {}))  # nobody says who found it
 
 
 def test_evidence_of_passages_on_either_side() -> None:
-    found = evidence_of([EXACT, NGRAM, SHORT], Removal("passages"))
+    found = evidence_of([EXACT, NGRAM, WORDS], Removal("passages"))
     assert found.reasons == {
         Removed("", "a"): [{"test_passage_id": "x", "found_by": ["exact", "ngram"], "of_test": 1.0}],
         Removed("", "c"): [{"test_passage_id": "x", "found_by": ["ngram"], "of_test": 0.9, "of_train": 0.5}],
     }
-    assert (found.pairs, found.counted, found.different, dict(found.otherwise)) == (3, 2, 0, {"short": 1})
+    assert (found.pairs, found.counted, found.different, found.by_words_alone) == (3, 2, 0, 1)
     assert len(found.others) == 1
     turned = evidence_of([EXACT, NGRAM], Removal("passages", side="test"))
     assert turned.reasons == {
@@ -92,8 +90,6 @@ def test_judgements_say_what_a_passage_or_query_stands_for() -> None:
 def test_options_that_do_not_go_together() -> None:
     with pytest.raises(SettingError, match="--unit: wanted passages or pairs with --remove passages; found queries"):
         Removing(remove="passages", unit="queries")
-    with pytest.raises(SettingError, match="--found-by: wanted one of"):
-        CountedLeaks(found_by=("luck",))
     assert [Removal(what).unit for what in ("queries", "passages", "judgements")] == ["queries", "passages", "pairs"]  # type: ignore[arg-type]
     assert not Removing().asked
     assert Removing(side="test").asked
@@ -114,18 +110,3 @@ def test_repeated_rows_are_no_missing_pairs(tmp_path: Path) -> None:
     pb.overlap_leakage([table], tests=[tmp_path / "bench"], settings=settings, out=tmp_path / "overlap", overwrite=True)
     with pytest.raises(InputError, match="wanted all 2 pairs of queries by exact"):
         pb.clean_leakage(tmp_path / "train", counted=counted, removing=removing, out=tmp_path / "other")
-
-
-@pytest.mark.parametrize(("side", "whose"), [("train", "training"), ("test", "test")])
-def test_without_a_judgement_left_no_other_passages_are_searched(
-    tmp_path: Path, side: str, whose: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    passages = {"a": text_of(1), "b": text_of(1), "c": text_of(1)}
-    train = {"r": query_of(1)}, [Qrel("r", "a", 1)]
-    test = {"t": query_of(2)}, [Qrel("t", "b", 1)]
-    write_collection(tmp_path / "both", passages, train=train, test=test)
-    pb.overlap_leakage([f"{tmp_path}/both:train"], tests=[f"{tmp_path}/both:test"], out=tmp_path / "overlap")
-    counted, removing = CountedPairs(pairs=tmp_path / "overlap"), Removing(remove="passages", side=side)
-    made = pb.clean_leakage(tmp_path / "both", counted=counted, removing=removing, out=tmp_path / "clean")
-    assert made.left == ()
-    assert f"nothing is left of the {whose} set's passages: the result was not searched again" in capsys.readouterr().err

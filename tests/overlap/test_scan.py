@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -34,18 +34,14 @@ def shingles(text: str, n: int) -> set[tuple[str, ...]]:
     return {tuple(words[start : start + n]) for start in range(len(words) - n + 1)}
 
 
-def by_sets(train: Sequence[str], test: Sequence[str], n: int, containment: float, is_asked: Callable[[int], bool]) -> Pairs:
+def by_sets(train: Sequence[str], test: Sequence[str], n: int, containment: float) -> Pairs:
     """What shingles as sets of tuples find, every pair compared."""
     pairs: Pairs = {}
     for one, training in enumerate(shingles(text, n) for text in train):
         for other, text in enumerate(test):
             own = shingles(text, n)
             shared = len(training & own)
-            if (
-                is_asked(len(comparable_words(text)))
-                and shared
-                and max(shared / len(own), shared / len(training)) >= containment
-            ):
+            if shared and max(shared / len(own), shared / len(training)) >= containment:
                 pairs[one, other] = shared / len(own), shared / len(training)
     return pairs
 
@@ -70,15 +66,6 @@ def test_repeated_shingles_count_once() -> None:
     assert found(scan.ngram, ["a b a b a b a", "a b c"], ["a b a"], settings) == {(0, 0): (1.0, 1.0)}
 
 
-def test_short_texts_are_compared_by_shorter_runs() -> None:
-    settings = OverlapSettings(n=6, short_n=3)
-    test = ["what is lyme disease", "two words", "a b c d e f g"]  # 2 runs of three; none; long enough for ngram
-    train = ["tell me what is lyme disease please", "two words", "a b c d e f g"]
-    assert found(scan.short, train, test, settings) == {(0, 0): (1.0, 2 / 5)}
-    assert found(scan.ngram, train, test, settings) == {(2, 2): (1.0, 1.0)}
-    assert found(scan.exact, train, test, settings) == {(1, 1): (1.0, 1.0), (2, 2): (1.0, 1.0)}
-
-
 def test_equal_texts_differ_in_case_and_punctuation_only() -> None:
     test = ["The Café (new)", "", "…", "café new the"]
     train = ["the CAFÉ: new?", "", "!", "the cafe new", "the cafe\u0301 new"]
@@ -97,9 +84,8 @@ TEXTS = st.lists(st.lists(WORD, max_size=20).map(" ".join), min_size=1, max_size
 
 @given(TEXTS, TEXTS, st.integers(2, 6), st.sampled_from([0.1, 0.3, 1 / 3, 0.5, 0.7, 1.0]))
 def test_the_prefix_filter_loses_nothing(train: list[str], test: list[str], n: int, containment: float) -> None:
-    settings = OverlapSettings(n=n, containment=containment, short_n=2)
-    assert found(scan.ngram, train, test, settings) == by_sets(train, test, n, containment, lambda words: words >= n)
-    assert found(scan.short, train, test, settings) == by_sets(train, test, 2, containment, lambda words: words < n)
+    settings = OverlapSettings(n=n, containment=containment)
+    assert found(scan.ngram, train, test, settings) == by_sets(train, test, n, containment)
     equal = {
         (i, j) for i, a in enumerate(train) for j, b in enumerate(test) if comparable_words(a) == comparable_words(b) != []
     }
