@@ -5,7 +5,6 @@
 Rotation(words='blingfire', mode='words', identity=True, seed=2)
 """
 
-from positionbias.audit.lengths import ChunkSettings
 from positionbias.audit.settings import Audited, AuditSettings, CheckFiles, Limits
 from positionbias.clicks.settings import ClickSettings
 from positionbias.contamination.settings import ContaminatedSettings, QuerySets, Suspects, SuspectSettings
@@ -84,7 +83,6 @@ __all__ = [
     "Buckets",
     "ByVectors",
     "CheckFiles",
-    "ChunkSettings",
     "ClickSettings",
     "ColBERTConfig",
     "Columns",

@@ -499,21 +499,16 @@ class _Audit:
             self.found.append(self.system.result(task, RESPONSE, curve, value=value, count=count, seed=settings.seed))
 
     def _longer(self, piloted: _Piloted, reads: Reads) -> None:
-        """Measure the same evidence in longer texts, and in documents cut into chunks."""
-        settings = self.settings
+        """Measure the same evidence in longer texts."""
+        if not self.settings.lengths:
+            return
         if piloted.nature.listwise:
-            for flag in [
-                name for name, given in (("--lengths", settings.lengths), ("--chunk", settings.chunks.chunk)) if given
-            ]:
-                self.tell(f"{self.system.name}: {flag} is skipped, as the scorer is listwise")
+            self.tell(f"{self.system.name}: --lengths is skipped, as the scorer is listwise")
             return
         longer = LongerTexts(
-            self.system, self.task, settings, reads, piloted.query_ids, piloted.trials, piloted.known, self.tell
+            self.system, self.task, self.settings, reads, piloted.query_ids, piloted.trials, piloted.known, self.tell
         )
-        if settings.lengths:
-            self.found += longer.lengths(settings.lengths)
-        if settings.chunks.chunk:
-            self.found += longer.chunks(settings.chunks)
+        self.found += longer.lengths(self.settings.lengths)
 
     @property
     def _segmented(self) -> int:

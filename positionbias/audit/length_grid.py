@@ -55,12 +55,10 @@ Sizes = Callable[[Sequence[str]], list[int]]
 
 
 class Piece(NamedTuple):
-    """Consecutive sentences of a passage: their text and size, the span of characters around which they were taken, and the text up to the end of
-    the sentence with that span."""
+    """Consecutive sentences of a passage: their text and size, and the text up to the end of the sentence with the evidence."""
 
     text: str
     size: int
-    span: tuple[int, int]
     needed: str
 
 
@@ -201,8 +199,7 @@ def _piece(text: str, span: tuple[int, int], room: int, sizes: Sizes) -> Piece |
                 first, last, grown = low, high, True
     begin = spans[first][0]
     held, needed = (_ended(text[begin : spans[end][1]]) for end in (last, of_evidence))
-    start, end = (min(max(0, at - begin), len(held)) for at in span)
-    return Piece(held, sum(size[first : last + 1]), (start, end), needed)
+    return Piece(held, sum(size[first : last + 1]), needed)
 
 
 def _ended(text: str) -> str:

@@ -8,14 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from positionbias.audit import captions
-from positionbias.audit.chunk_figure import chunk_caption, chunk_figure
-from positionbias.audit.chunk_report import (
-    chunk_budget_table,
-    chunk_cells_table,
-    chunk_documents_table,
-    chunk_effects_table,
-    chunk_places_table,
-)
 from positionbias.audit.curves import response_figure
 from positionbias.audit.explorer import explorer_block
 from positionbias.audit.figure_tables import bucket_tables, gain_table, movement_table, response_places_table, segment_table
@@ -43,7 +35,7 @@ from positionbias.report.parts import PageSection, Part, each
 from positionbias.report.table import Table
 from positionbias.results.audit import AUDIT_MEASURES
 from positionbias.results.buckets import GAIN, MOVEMENT, PSI, ResponseCurve, SegmentBuckets
-from positionbias.results.payloads import ChunkGrid, LengthGrid, Question
+from positionbias.results.payloads import LengthGrid, Question
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, of_type
 
@@ -77,7 +69,6 @@ EFFECTS = FigureKind(
 )
 RESPONSE = FigureKind(lambda results: of_type(results, ResponseCurve), response_figure, captions.response_caption, "y")
 LENGTH = FigureKind(lambda results: of_type(results, LengthGrid), grid_figure, grid_caption)
-CHUNK = FigureKind(lambda results: of_type(results, ChunkGrid), chunk_figure, chunk_caption)
 QUALITY = {
     "quality-by-position": _quality("relative"),
     "quality-by-characters": _quality("characters"),
@@ -91,7 +82,6 @@ FIGURES = {
     "effects": EFFECTS,
     "position-response": RESPONSE,
     "length-by-place": LENGTH,
-    "chunks-by-place": CHUNK,
     **QUALITY,
     "rotation-gap-by-movement": MOVED,
     "segment-similarity": SEGMENT,
@@ -105,13 +95,12 @@ def audit_figures(results: Sequence[Result], *, width: float = WIDE) -> dict[str
 
 
 def description_tables(results: Sequence[Result]) -> list[Table]:
-    """Return the descriptive tables that are not empty: sensitivity, rotation, response, lengths, chunks, thirds.
+    """Return the descriptive tables that are not empty: sensitivity, rotation, response, lengths, thirds.
 
     The page has more: other qualities, lengths, and the figures' data.
     """
     tables = [*psi_tables(results, main_quality(results)), blind_table(results), gap_table(results), response_table(results)]
-    longer = [grid_table(results), chunk_budget_table(results), chunk_places_table(results), chunk_documents_table(results)]
-    return [table for table in [*tables, *longer, segment_table(results)] if table.rows]
+    return [table for table in [*tables, grid_table(results), segment_table(results)] if table.rows]
 
 
 def _found(block: Block, results: Sequence[Result]) -> None:
@@ -128,13 +117,6 @@ def _response(study: Study) -> Block:
 def _lengths(study: Study) -> Block:
     data = [grid_cells_table(study.results), grid_effects_table(study.results)]
     return block_of(study, {"length-by-place": LENGTH}, [grid_table(study.results)], data)
-
-
-def _chunks(study: Study) -> Block:
-    results = study.results
-    data = [chunk_cells_table(results), chunk_effects_table(results)]
-    tables = [chunk_budget_table(results), chunk_places_table(results), chunk_documents_table(results)]
-    return block_of(study, {"chunks-by-place": CHUNK}, tables, data)
 
 
 def _text_order(study: Study) -> Block:
@@ -216,13 +198,6 @@ PART = Part(
             "The evidence, with the sentences around it, stands at five places of texts padded to each length by other passages. Every length and place has the same "
             "evidence and fillers, so the effects of place, of length and of truncation are apart. No verdict rests on them.",
             each(_lengths),
-        ),
-        PageSection(
-            "chunks-by-place",
-            "The same evidence in documents cut into chunks",
-            "A document has the score of its best chunk. The evidence stands at five places of the document, where a border may cut it; and whole at the start, in the middle and at the end of "
-            "the first, middle and last chunk, so that the place in the chunk and that of the chunk are apart. All documents of a setting have equally many chunks. No verdict rests on them.",
-            each(_chunks),
         ),
         PageSection(
             "text-order",

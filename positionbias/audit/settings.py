@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from positionbias.audit.lengths import ChunkSettings, Lengths
+from positionbias.audit.lengths import Lengths
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.places import Place, replaced_file
@@ -39,7 +39,6 @@ __all__ = [
     "AuditSettings",
     "Audited",
     "CheckFiles",
-    "ChunkSettings",
     "Lengths",
     "Limits",
     "Lists",
@@ -142,7 +141,6 @@ class AuditSettings:
         absent="not measured",
         panel=Panel.LENGTHS,
     )
-    chunks: ChunkSettings = field(default_factory=ChunkSettings)
     margin: float = setting(
         0.1,
         "The smallest effect of interest, as a share of the evidence's worth (without answers: in deviations of a query's candidates' scores).",
@@ -200,8 +198,6 @@ class AuditSettings:
             raise SettingError("-m: wanted at least one measure; found none; give one, such as nDCG@10")
         if self.lengths and not self.needles:
             raise SettingError("--lengths: wanted queries whose evidence is moved; found --needles 0; give --needles 100")
-        if self.chunks.chunk and not self.needles:
-            raise SettingError("--chunk: wanted queries whose evidence is moved; found --needles 0; give --needles 100")
         if self.buckets is not None and not self.buckets:
             raise SettingError("--buckets: wanted at least one set of buckets; found none; give some, or leave it out")
 

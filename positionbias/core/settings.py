@@ -54,7 +54,7 @@ class Panel(StrEnum):
     ANSWERS = "Matching answers"
     BM25 = "BM25"
     DENSE = "Dense retrieval"
-    LENGTHS = "Lengths and chunks"
+    LENGTHS = "Lengths"
     TERMS = "Term vectors"
     TRAINING = "Training"
     SHAPE = "Shape of the model"

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.evaluation.bootstrap import Clusters, cluster_queries, means_left_out
-from positionbias.evaluation.in_units import ROUNDED, in_units
-from positionbias.evaluation.simultaneous import Simultaneous
+from positionbias.evaluation.simultaneous import Simultaneous, from_replicates
 from positionbias.results.length_grid import GridCell, GridEffect, GridEffectOf
 
 __all__ = ["PLACES", "READ", "UNREAD", "Scored", "grid_of"]
 
 PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
+ROUNDED = 4  # decimals of a lead in units, coarser than the effect of the order of a float32 sum
 READ = 0.05  # a cell is read if the evidence of at most this share of queries is beyond the limit or cut by it
 UNREAD = 0.5  # it is not read if the evidence of at least this share is beyond
 
@@ -76,10 +76,18 @@ def grid_of(scored: Scored) -> tuple[list[GridCell], list[GridEffect]]:
 
 
 def _estimates(weights: np.ndarray, scored: Scored, clusters: Clusters) -> list[Simultaneous]:
-    """Estimate ``weights (k, cells)`` times the cells' scores."""
-    unit = scored.units.mean(axis=0)
+    """Estimate ``weights (k, cells)`` times the cells' scores, in units that are estimated too."""
+    unit, unit_without = means_left_out(scored.units, clusters)
     leads = np.round(scored.leads / unit[None, :, None], ROUNDED).reshape(len(scored.leads), -1)
-    return in_units(leads, np.repeat(np.arange(len(unit)), len(PLACES)), weights, scored.units, clusters)
+    mean, without = means_left_out(leads, clusters)
+    ratio = np.repeat(unit / unit_without, len(PLACES), axis=1)
+    return from_replicates(
+        weights @ mean,
+        (without * ratio) @ weights.T,
+        largest=np.abs(weights) @ np.abs(leads).max(axis=0),
+        groups=np.full(len(weights), clusters.count),
+        counts=np.full(len(weights), len(leads)),
+    )
 
 
 def _effects(lengths: Sequence[int], beyond: np.ndarray, cut: np.ndarray) -> list[tuple[GridEffect, np.ndarray]]:

@@ -15,7 +15,6 @@ from positionbias.audit.settings import (
     Audited,
     AuditSettings,
     CheckFiles,
-    ChunkSettings,
     Limits,
     ModelLike,
     VectorsLike,
@@ -334,7 +333,6 @@ def check(
             (
                 "length_groups",
                 "lengths",
-                "chunk",
                 "overlap",
                 "document_length",
                 "segments",
@@ -386,7 +384,6 @@ def check(
         needles=settings.needles if moves else 0,
         length_groups=1,
         lengths=None,
-        chunks=ChunkSettings(),
         segments=0,
         blind=False,
     )

@@ -22,7 +22,6 @@ KIND_NAMES = {
     "moves": "sentence moves",
     "position_buckets": "qualities by position",
     "length_grid": "grids of length and place",
-    "chunk_grid": "grids of chunks and places",
     "response": "position responses",
     "per_query": "measures of a system",
     "query_effects": "effects by query",

@@ -8,7 +8,6 @@ from typing import Annotated
 from msgspec import field
 
 from positionbias.results.buckets import GAIN, MOVEMENT, PSI, RESPONSE, SEGMENTS
-from positionbias.results.chunk_grid import CHUNKS
 from positionbias.results.figures import BESIDE, Figures
 from positionbias.results.length_grid import LENGTHS
 
@@ -39,7 +38,7 @@ VERDICT = "verdict"
 WORTH, DEVIATIONS, SCORE, RANKS = "worth", "deviations", "score", "ranks"  # units of effects; all others are measures
 READ_WHOLE = "read"  # the subset of queries whose texts the system reads whole
 FIRST_STAGE = "first stage"  # facts.model of the ranking that audited models re-rank
-AUDIT_MEASURES = (PSI, GAIN, GAP, MOVEMENT, RESPONSE, SEGMENTS, LENGTHS, CHUNKS)
+AUDIT_MEASURES = (PSI, GAIN, GAP, MOVEMENT, RESPONSE, SEGMENTS, LENGTHS)
 
 
 class EvidenceFigures(Figures, frozen=True, kw_only=True):

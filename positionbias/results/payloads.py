@@ -14,7 +14,6 @@ from positionbias.core.convergence import Ending
 from positionbias.core.interval import Interval
 from positionbias.core.json_text import JsonObject
 from positionbias.results.buckets import PositionBuckets, ResponseCurve
-from positionbias.results.chunk_grid import ChunkGrid
 from positionbias.results.curves import AtsFigures, HistogramFigures
 from positionbias.results.figures import Figures, Record
 from positionbias.results.leaked_order import LeakedOrder
@@ -34,7 +33,6 @@ __all__ = [
     "Finding",
     "Noted",
     "LeakedOrder",
-    "ChunkGrid",
     "LengthGrid",
     "Payload",
     "PerQuery",
@@ -323,7 +321,6 @@ Payload = (
     | Verdict
     | LeakedOrder
     | LengthGrid
-    | ChunkGrid
     | Suspicion
 )
 KINDS: dict[str, type] = {
@@ -341,6 +338,5 @@ KINDS: dict[str, type] = {
     "verdict": Verdict,
     "leaked_order": LeakedOrder,
     "length_grid": LengthGrid,
-    "chunk_grid": ChunkGrid,
     "suspicion": Suspicion,
 }

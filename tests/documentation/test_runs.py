@@ -34,7 +34,6 @@ TOY = {
     r"(posbias leakage find (?!.*--encoder).*)": r"\1 --encoder minilm",
     r"(posbias (?:audit|check) .*?)(?: --queries \d+)?$": r"\1 --queries 9",
     r"--lengths 128,256,512": "--lengths 64,128",
-    r"--chunk 128,25\d --overlap 0,127": "--chunk 32,64 --overlap 0,16 --document-length 160",
     r"(posbias leakage (?:find|clean) (?!.*--remove).*)": r"\1 --threshold 0.99",  # of an encoder that nobody knows
     r"(posbias debias \w+(?: --workers \d)?)$": r"\1 --overwrite",  # what an earlier section has written
     r"(posbias plan (?!.*--rate).*)": r"\1 --seconds 0.1",

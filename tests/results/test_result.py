@@ -23,15 +23,6 @@ from positionbias.results.buckets import (
     SegmentFigures,
     Slope,
 )
-from positionbias.results.chunk_grid import (
-    ChunkCell,
-    ChunkEffect,
-    ChunkEffectOf,
-    ChunkFigures,
-    ChunkGrid,
-    ChunkSetting,
-    Within,
-)
 from positionbias.results.curves import AtsFigures, HistogramFigures, MovesFigures, PositionFigure
 from positionbias.results.figures import Figures
 from positionbias.results.leaked_order import AgainstSplits, LeakedOrder, OrderAnswer, Power, Swap
@@ -131,29 +122,6 @@ PAYLOADS: list[Payload] = [
         [GridEffect(GridEffectOf.PLACE, -0.2, -0.3, -0.1, p=0.01, detectable=0.1, length=128, place=1.0)],
         GridFigures(
             unit="tokens",
-            queries=3,
-            clusters=2,
-            competitors=10,
-            apart="other articles",
-            limit="declared",
-            unmoved={"a cause": 1},
-        ),
-    ),
-    ChunkGrid(
-        [ChunkSetting(128, 32, 11.0, 1344.0, 1, 2.0, 1.5, 2.5, 1.2, 15, 3, None, 0.4)],
-        [
-            ChunkCell(128, 32, Within.ANYWHERE, 0.25, 3, 2.0, 1.0, 3.0, 1.0, 250.0, 1.5, 0.5, 0.0),
-            ChunkCell(128, 32, Within.CUT, None, 2, None, None, None, 2.0, 80.0, 0.0, 1.0, 0.0),
-        ],
-        [
-            ChunkEffect(
-                ChunkEffectOf.IN_CHUNK, 128, 32, -0.2, -0.3, -0.1, 0.01, 0.1, 3, -0.5, within=Within.END, against="start"
-            ),
-            ChunkEffect(ChunkEffectOf.OF_CHUNK, 128, 32, None, place=1.0, against="first chunk"),
-        ],
-        ChunkFigures(
-            unit="words",
-            document=1024,
             queries=3,
             clusters=2,
             competitors=10,
