@@ -15,7 +15,6 @@ against random splits whether the order of systems changes.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -34,15 +33,14 @@ from positionbias.evaluation.bootstrap import (
     resampled_means,
     span_of,
 )
-from positionbias.evaluation.leaked_order import ALPHA, OrderFound, order_found
+from positionbias.evaluation.leaked_order import order_found
 from positionbias.evaluation.random_splits import mark_queries
 from positionbias.evaluation.two_means import difference_of_groups
 from positionbias.results.leakage import LESS_CLEAN, LeakedAndClean, MeanOfPart
-from positionbias.results.leaked_order import Swap
 from positionbias.results.payloads import PerQuery
 from positionbias.results.result import Result
 
-__all__ = ["ORDER", "Leaked", "leaked_results", "unpaired_difference"]
+__all__ = ["ORDER", "leaked_results", "unpaired_difference"]
 
 ORDER = "order of systems"
 
@@ -78,20 +76,13 @@ def unpaired_difference(
     return difference, bounded(free, min(side.count for side in sides), span)
 
 
-class Leaked(NamedTuple):
-    """The results, and all swaps by measure; a Result has only the named swaps."""
-
-    results: list[Result]
-    swaps: dict[str, list[Swap]]
-
-
 def leaked_results(
     measured: Sequence[Result], leaked: Container[str], *, clusters: Mapping[str, str] | None = None, seed: int
-) -> Leaked:
+) -> list[Result]:
     """Compare leaked and clean queries from the per-query results of ``evaluate_runs``: a Result per system and measure, one per later
     system and measure against the first, and, with two or more systems, one per measure for their order.
 
-    ``value`` is, respectively, the difference leaked − clean, the difference of differences, and the excess of τ over random splits; None if undefined.
+    ``value`` is, respectively, the difference leaked − clean, the difference of differences, and Kendall's τ between leaked and clean queries; None if undefined.
 
     Raises:
         InputError: no judged query is leaked.
@@ -100,15 +91,13 @@ def leaked_results(
     for result in measured:
         if isinstance(result.payload, PerQuery):
             by_measure.setdefault(result.measure, []).append(result)
-    found = Leaked([], {})
+    found: list[Result] = []
     for measure, results in by_measure.items():
         parts = _Parts(results, leaked, clusters, seed)
-        found.results.extend(parts.of_system(place) for place in range(len(results)))
-        found.results.extend(parts.against_first(place) for place in range(1, len(results)))
+        found.extend(parts.of_system(place) for place in range(len(results)))
+        found.extend(parts.against_first(place) for place in range(1, len(results)))
         if len(results) > 1:
-            order = parts.order()
-            found.results.append(parts.order_result(order))
-            found.swaps[measure] = order.swaps
+            found.append(parts.order(measure))
     return found
 
 
@@ -162,16 +151,9 @@ class _Parts:
         mean = float(values.mean()) if len(values) else None
         return MeanOfPart(len(values), mean, interval.low if interval else None, interval.high if interval else None)
 
-    def order(self) -> OrderFound:
+    def order(self, measure: str) -> Result:
         """Return the order of the systems on leaked against clean queries."""
-        marked = mark_queries(self.values, self.is_leaked, self.labels["all"])
-        return order_found(marked, [result.system for result in self.results], seed=self.seed)
-
-    def order_result(self, found: OrderFound) -> Result:
-        """Return the excess of τ over random splits, with its interval."""
-        of, tau = self.results[0], found.order.tau
-        method = f"{found.order.splits:,} random splits of the same sizes"
-        interval = Interval(*tau.excess_ends, 1 - 2 * ALPHA, method) if tau else None
-        systems = ", ".join(result.system for result in self.results)
-        value, measure = tau.excess if tau else None, f"{ORDER} by {of.measure}"
-        return Result(measure, of.collection, of.split, systems, self.seed, value, interval, len(self.results), found.order)
+        order = order_found(mark_queries(self.values, self.is_leaked, self.labels["all"]), seed=self.seed)
+        first, systems = self.results[0], ", ".join(result.system for result in self.results)
+        name = f"{ORDER} by {measure}"
+        return Result(name, first.collection, first.split, systems, self.seed, order.tau, None, order.systems, order)

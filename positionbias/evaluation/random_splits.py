@@ -21,17 +21,12 @@ import numpy as np
 
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import cluster_queries
-from positionbias.evaluation.rank_correlation import agreement
 
-__all__ = ["GAINS", "Marked", "Parts", "mark_queries", "planted_power", "random_parts", "swap_p", "swapped_pairs"]
+__all__ = ["Marked", "Parts", "mark_queries", "random_parts"]
 
 STRATA = 5
 SMALLEST = 6  # units of a class of difficulty
-DRAWS = 200  # planted changes for each gain
-AGAINST = 5  # random splits per planted change; all changes are compared with all splits
-GAINS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)  # of the measure, on each leaked query
 _BLOCK = 4_000_000  # numbers held at a time
-_NOTHING = 1e-12  # rounding error of a difference of means
 
 
 class Parts(NamedTuple):
@@ -52,25 +47,16 @@ class Marked:
     leaked: np.ndarray
     strata: np.ndarray
 
-    def sums(self, values: np.ndarray) -> np.ndarray:
-        """Sum ``values (systems, queries)`` over each unit's queries, ``(units, systems)``."""
-        found = np.zeros((len(self.sizes), len(values)))
-        np.add.at(found, self.codes, values.T)
-        return found
-
     def parts(self, masks: np.ndarray) -> Parts:
         """Return the means with the units of ``masks (rows, units)`` as the leaked ones."""
-        sums, of_leaked = self.sums(self.values), masks.astype(np.float64)
-        return self.means(of_leaked, of_leaked @ sums, sums.sum(axis=0))
+        sums, of_leaked = np.zeros((len(self.sizes), len(self.values))), masks.astype(np.float64)
+        np.add.at(sums, self.codes, self.values.T)
+        leaked, queries = of_leaked @ sums, (of_leaked @ self.sizes)[:, None]
+        return Parts(leaked / queries, (sums.sum(axis=0) - leaked) / (self.sizes.sum() - queries))
 
-    def means(self, of_leaked: np.ndarray, leaked: np.ndarray, total: np.ndarray) -> Parts:
-        """Return the means from the leaked part's sums and the ``total`` of all queries."""
-        queries = (of_leaked @ self.sizes)[:, None]
-        return Parts(leaked / queries, (total - leaked) / (self.sizes.sum() - queries))
-
-    def splits(self, count: int, *, seed: int, purpose: str) -> Iterator[np.ndarray]:
+    def splits(self, count: int, *, seed: int) -> Iterator[np.ndarray]:
         """Yield random marks ``(rows, units)`` bool, ``count`` rows in all; each class of difficulty keeps its number of leaked units."""
-        rng, block = generator(seed, purpose), max(1, _BLOCK // len(self.leaked))
+        rng, block = generator(seed, "random splits"), max(1, _BLOCK // len(self.leaked))
         for start in range(0, count, block):
             masks = np.tile(self.leaked, (min(block, count - start), 1))
             for stratum in np.unique(self.strata):
@@ -99,60 +85,5 @@ def _classes(difficulty: np.ndarray) -> np.ndarray:
 
 def random_parts(marked: Marked, count: int, *, seed: int) -> Parts:
     """Return the means of both parts under ``count`` random splits."""
-    drawn = [marked.parts(masks) for masks in marked.splits(count, seed=seed, purpose="random splits")]
+    drawn = [marked.parts(masks) for masks in marked.splits(count, seed=seed)]
     return Parts(*(np.concatenate(side) for side in zip(*drawn, strict=True)))
-
-
-def swapped_pairs(parts: Parts) -> np.ndarray:
-    """Return the swapped pairs of systems, ``(pairs, 2)``: the first is ahead on clean queries and behind on leaked ones. ``parts`` has one row."""
-    ahead, behind = (np.round(side[0][:, None] - side[0][None, :], 12) for side in (parts.clean, parts.leaked))
-    return np.argwhere((ahead > 0) & (behind < 0))
-
-
-def swap_p(marked: Marked, pairs: np.ndarray, count: int, *, seed: int) -> np.ndarray:
-    """Return the p of each swapped pair of ``pairs (pairs, 2)``: the share of random splits that swap the two, either way, by at least as much, ``(pairs,)``.
-
-    The size of a swap is the difference of the leads on clean and on leaked queries. The p of a pair that is not swapped is 1.
-    """
-    found, reached = _sizes(marked.parts(marked.leaked[None]), pairs)[0], np.zeros(len(pairs), np.int64)
-    least = found * (1 - 1e-9)  # a split below the observed only by rounding counts as equal
-    rows = max(1, _BLOCK // max(1, len(pairs)))
-    for masks in marked.splits(count, seed=seed, purpose="swaps"):
-        parts = marked.parts(masks)
-        for start in range(0, len(masks), rows):
-            some = Parts(*(side[start : start + rows] for side in parts))
-            reached += np.count_nonzero(_sizes(some, pairs) >= least, axis=0)
-    return (1 + reached) / (1 + count)
-
-
-def _sizes(parts: Parts, pairs: np.ndarray) -> np.ndarray:
-    """Return the size of each pair's swap, ``(rows, pairs)``; 0 without one."""
-    leaked, clean = (side[:, pairs[:, 0]] - side[:, pairs[:, 1]] for side in parts)
-    return np.where(leaked * clean < -_NOTHING, np.abs(leaked - clean), 0.0)
-
-
-def planted_power(marked: Marked, gain: float, gaining: int, *, level: float, seed: int) -> float:
-    """Return the power to find a changed order if ``gaining`` of the systems gain ``gain`` of the measure's range on every leaked query.
-
-    ``DRAWS`` times, marks are permuted, which removes real leakage, and the gaining systems are drawn; values are capped at the measure's
-    maximum. Each planted order is tested, at one-sided ``level``, against random splits of planted data (of all draws together).
-    """
-    masks = np.concatenate(list(marked.splits(DRAWS, seed=seed, purpose="planted")))
-    top = max(1.0, float(marked.values.max()))
-    gains = marked.sums(np.minimum(marked.values + gain * top, top) - marked.values)
-    sums, who = marked.sums(marked.values), _gaining(len(marked.values), gaining, seed)
-
-    def taus(of_leaked: np.ndarray) -> np.ndarray:
-        leaked = of_leaked @ sums + (of_leaked * masks) @ gains * who
-        found = agreement(*marked.means(of_leaked, leaked, sums.sum(axis=0) + masks @ gains * who)).tau
-        return np.where(np.isnan(found), 1.0, found)  # an undefined order counts as unchanged
-
-    null = np.sort(np.concatenate([taus(np.roll(masks, turn, axis=0).astype(np.float64)) for turn in range(1, AGAINST + 1)]))
-    reached = np.searchsorted(null, taus(masks.astype(np.float64)), side="right")
-    return float(((1 + reached) / (1 + len(null)) <= level).mean())
-
-
-def _gaining(systems: int, gaining: int, seed: int) -> np.ndarray:
-    """Draw the systems that gain in each planted draw, ``(DRAWS, systems)`` bool."""
-    rows = np.tile(np.arange(systems) < gaining, (DRAWS, 1))
-    return generator(seed, "who gains").permuted(rows, axis=1)

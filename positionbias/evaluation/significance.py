@@ -194,10 +194,9 @@ def adjust(comparisons: Sequence[Comparison], methods: Sequence[str] = CORRECTIO
 
 
 def corrected(p_values: list[float], method: str) -> list[float]:
-    """Correct p-values for their number, as one family, by "holm" or "bonferroni", or for the false discovery rate by "fdr_bh".
+    """Correct p-values for their number, as one family, by "holm" or "bonferroni".
 
-    For the i-th smallest of n: Bonferroni n · p; Holm (n − i + 1) · p, at least that of smaller ones; Benjamini and Hochberg p · n / i, at most
-    that of larger ones; none above 1.
+    For the i-th smallest of n: Bonferroni n · p; Holm (n − i + 1) · p, at least that of smaller ones; none above 1.
     """
     order = np.argsort(p_values)
     ascending, ranks = np.asarray(p_values, dtype=np.float64)[order], np.arange(1, len(p_values) + 1)
@@ -205,8 +204,6 @@ def corrected(p_values: list[float], method: str) -> list[float]:
         corrected = ascending * len(ranks)
     elif method == HOLM:
         corrected = np.maximum.accumulate(ascending * ranks[::-1])
-    elif method == "fdr_bh":
-        corrected = np.minimum.accumulate((ascending / (ranks / len(ranks)))[::-1])[::-1]
     else:
         raise ValueError(method)
     found = np.empty_like(ascending)

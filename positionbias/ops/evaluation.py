@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from positionbias.core.qrels import Qrels
     from positionbias.core.run import Run
     from positionbias.evaluation.fusion import Fused
-    from positionbias.evaluation.leaked import Leaked
     from positionbias.results.result import Result
 
 __all__ = ["Measuring", "ensemble", "evaluate"]
@@ -79,15 +78,6 @@ def evaluate(
             absent="queries",
         ),
     ] = None,
-    all_swaps: Annotated[
-        Place | None,
-        Setting(
-            "Write every pair of runs that --leaked finds swapped, with its p, as TSV.",
-            metavar="FILE",
-            place="written",
-            panel=Panel.ADVANCED,
-        ),
-    ] = None,
     out: SavedTo = None,
     overwrite: Overwrite = False,
 ) -> Measurements:
@@ -102,8 +92,9 @@ def evaluate(
     relevant. A query without candidates counts 0 in it, as in the measures.
 
     With ``leaked``, each measure also on leaked and on clean queries, and their difference. A query is leaked where a pair names it that no
-    person labelled as of a different topic; with the folder of posbias leakage overlap, by its text, a relevant passage, or both (--unit). Whether leakage changes the order of the runs comes first: Kendall's tau between leaked and clean
-    queries is held against random splits of the same sizes and difficulty (5 % false alarms), single swaps are named at a false discovery rate of 10 %.
+    person labelled as of a different topic; with the folder of posbias leakage overlap, by its text, a relevant passage, or both
+    (--unit). Whether leakage changes the order of the runs comes first: Kendall's tau between leaked and clean queries, with its p against
+    random splits of the same sizes and difficulty.
 
         posbias evaluate bm25.run tk.run --collection squad -m nDCG@10
         posbias evaluate bm25.run tk.run --qrels qrels.txt --out compared
@@ -112,7 +103,7 @@ def evaluate(
         A result a run and measure, one a further run and measure against the first, then J@k, then leaked and clean queries.
 
     Raises:
-        SettingError: neither or both of ``collection`` and ``qrels``, an unknown measure, or ``all_swaps`` without leaked queries or a second run.
+        SettingError: neither or both of ``collection`` and ``qrels``, or an unknown measure.
         InputError: a run given twice, of other queries or passages than the collection's, or without judged queries.
 
     Example:
@@ -135,11 +126,10 @@ def evaluate(
     from positionbias.core.run import Run
     from positionbias.evaluation.measures import canonical
     from positionbias.evaluation.significance import clusters_by_passage
-    from positionbias.report.leaked_order import write_swaps
 
-    _check_asked(runs, qrels, measuring, leaked, unit, all_swaps)
+    _check_asked(qrels, measuring, leaked, unit)
     measuring = replace(measuring, measures=canonical(measuring.measures))
-    refuse_outputs(all_swaps, out, overwrite=overwrite)
+    refuse_outputs(out, overwrite=overwrite)
     opened = find_collection(collection) if collection is not None else None
     judged = _judgements(opened, qrels, measuring)
     loaded = _read_runs(runs, opened, measuring.split)
@@ -150,13 +140,10 @@ def evaluate(
     clusters = clusters_by_passage(judged.qrels)
     results, shares = _measured(loaded, judged, measuring, clusters, _remarks_of_trainings(files))
     apart, pairs = _leaked_apart(results, leaked, unit, judged, opened, clusters, measuring)
-    if all_swaps is not None:
-        place = write_swaps(output_place(all_swaps), apart.swaps, overwrite=overwrite)
-        hint(f"{sum(map(len, apart.swaps.values())):,} swaps written to {pasted(place)}")
     for line in (*_remarks(results), *own_remarks(own, opened, measuring.split, left_out=measuring.without_own)):
         say(line)
     found = Measurements(
-        [*results, *shares, *apart.results],
+        [*results, *shares, *apart],
         command="evaluate",
         settings={
             "measures": list(measuring.measures),
@@ -171,12 +158,10 @@ def evaluate(
 
 
 def _check_asked(
-    runs: Sequence[RunLike],
     qrels: QrelsLike | None,
     measuring: Measuring,
     leaked: Place | None,
     unit: str | None,
-    all_swaps: Place | None,
 ) -> None:
     """Refuse options that do not go together."""
     if measuring.qrels_name and qrels is not None:
@@ -185,9 +170,6 @@ def _check_asked(
         )
     if leaked is None and unit is not None:
         raise SettingError("--unit: wanted --leaked beside it; found none; give the folder of posbias leakage overlap")
-    if all_swaps is not None and (leaked is None or len(runs) < 2):
-        missing = "no --leaked" if leaked is None else "one run, which has no order"
-        raise SettingError(f"--all-swaps: wanted --leaked and two runs or more beside it; found {missing}; give both")
 
 
 def _measured(
@@ -298,12 +280,12 @@ def _leaked_apart(
     collection: Collection | None,
     clusters: Mapping[str, str],
     measuring: Measuring,
-) -> tuple[Leaked, list[Read]]:
+) -> tuple[list[Result], list[Read]]:
     """Return measures apart on the test queries that ``pairs`` name as leaked and on the others, and the files read; empty without pairs."""
-    from positionbias.evaluation.leaked import Leaked, leaked_results
+    from positionbias.evaluation.leaked import leaked_results
 
     if pairs is None:
-        return Leaked([], {}), []
+        return [], []
     from positionbias.overlap.folder import is_overlap
     from positionbias.overlap.leaked import leaked_of
 
@@ -312,7 +294,7 @@ def _leaked_apart(
     read = [Read.file("leaked", file) for file in files]
     if is_overlap(pairs) and queries.isdisjoint(qrel.query_id for qrel in judged.qrels):
         say(f"--leaked: no judged query leaks by {unit or 'queries'}: there is nothing to measure apart")
-        return Leaked([], {}), read
+        return [], read
     return leaked_results(results, queries, clusters=clusters, seed=measuring.seed), read
 
 

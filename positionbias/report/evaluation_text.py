@@ -8,7 +8,7 @@ from positionbias.core.interval import Interval
 from positionbias.evaluation.significance import CORRECTIONS
 from positionbias.report.cells import decimal_cell, level_heading, p_cell, percent_cell, text_cell
 from positionbias.report.headlines import evaluation_headlines
-from positionbias.report.leaked_order import order_sentences
+from positionbias.report.leaked_order import order_sentence
 from positionbias.report.table import Cell, Column, Table, as_text
 from positionbias.results.leakage import LeakedAndClean
 from positionbias.results.payloads import Comparison, LeakedOrder, PerQuery
@@ -27,7 +27,7 @@ def ensemble_text(results: Sequence[Result]) -> str:
 
 def evaluation_text(results: Sequence[Result]) -> str:
     """Return the best run, whether leakage changes the order of runs, then measures, differences, measures by leaked and clean queries."""
-    orders = ["\n  ".join(order_sentences(result.measure, order)) for result, order in of_type(results, LeakedOrder)]
+    orders = [order_sentence(result.measure, order) for result, order in of_type(results, LeakedOrder)]
     told = "\n".join(evaluation_headlines(results))
     return "\n\n".join(filter(None, (told, *orders, _measures(results), _comparisons(results), _leaked(results))))
 

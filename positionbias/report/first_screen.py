@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from positionbias.core.formatting import MISSING
 from positionbias.report.blocks import Block, Picture, Section, Sheet
-from positionbias.report.leaked_order import order_tiles
 from positionbias.report.load import Study
 from positionbias.report.markdown import code, document, escaped
 from positionbias.report.parts import main_figure, parts
@@ -60,7 +59,7 @@ def tiles_of(studies: Sequence[Study]) -> list[Tile]:
 
 def _tiles(results: Sequence[Result]) -> list[Tile]:
     own = [tile for part in parts() for tile in part.tiles(results)]
-    return [*own, *place_tiles(results), *order_tiles(results)]
+    return [*own, *place_tiles(results)]
 
 
 def _measured_only(studies: Sequence[Study]) -> Tile:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from positionbias.core.screen import wrapped
-from positionbias.report.leaked_order import order_sentences
+from positionbias.report.leaked_order import order_sentence
 from positionbias.results.payloads import Finding, LeakedOrder, Verdict
 from positionbias.results.result import Result
 from positionbias.results.suspicion import Suspicion
@@ -84,5 +84,5 @@ def verdict_of(results: Sequence[Result]) -> list[str]:
             case Finding(text=text):
                 lines += text.splitlines()
             case LeakedOrder() as order:
-                lines += order_sentences(result.measure, order)
+                lines.append(order_sentence(result.measure, order))
     return lines

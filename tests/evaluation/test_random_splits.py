@@ -1,20 +1,11 @@
-"""Random splits of queries, what they do to the order of systems, and planted changes."""
+"""Random splits of queries into parts of the same sizes."""
 
 from __future__ import annotations
-
-from itertools import combinations
 
 import numpy as np
 import pytest
 
-from positionbias.evaluation.random_splits import (
-    Marked,
-    mark_queries,
-    planted_power,
-    random_parts,
-    swap_p,
-    swapped_pairs,
-)
+from positionbias.evaluation.random_splits import Marked, mark_queries, random_parts
 
 
 def marked(systems: int = 4, queries: int = 36, leaked: int = 12, seed: int = 1) -> Marked:
@@ -29,18 +20,17 @@ def test_means_of_both_parts() -> None:
     parts = found.parts(found.leaked[None])
     assert parts.leaked[0] == pytest.approx([0.8, 0.5])
     assert parts.clean[0] == pytest.approx([0.2, 0.4])
-    assert swapped_pairs(parts).tolist() == [[1, 0]]
 
 
 def test_splits_keep_the_sizes_within_classes_of_difficulty() -> None:
     found = marked()
     assert np.bincount(found.strata).tolist() == [8, 7, 7, 7, 7]  # 36 queries, five classes
-    masks = np.concatenate(list(found.splits(200, seed=1, purpose="a")))
+    masks = np.concatenate(list(found.splits(200, seed=1)))
     for stratum in range(5):
         own = found.strata == stratum
         assert set(masks[:, own].sum(axis=1)) == {found.leaked[own].sum()}
     assert masks.mean(axis=0)[found.strata == 0] == pytest.approx(found.leaked[found.strata == 0].mean(), abs=0.12)
-    again = np.concatenate(list(found.splits(200, seed=1, purpose="a")))
+    again = np.concatenate(list(found.splits(200, seed=1)))
     assert (masks == again).all()
 
 
@@ -64,33 +54,8 @@ def test_clusters_are_dealt_together() -> None:
     assert parts.clean[0] == pytest.approx(found.values[:, 7:].mean(axis=1))
 
 
-def test_p_of_a_swap_is_the_share_of_splits() -> None:
-    rng = np.random.default_rng(3)
-    values = rng.random((3, 9))
-    found = mark_queries(values, np.arange(9) < 4)
-    pairs = swapped_pairs(found.parts(found.leaked[None]))
-    assert len(pairs)
-    for (one, other), p in zip(pairs, swap_p(found, pairs, 20_000, seed=1), strict=True):
-        lead = values[one] - values[other]
-        sizes = []
-        for chosen in combinations(range(9), 4):
-            mask = np.isin(np.arange(9), chosen)
-            leaked, clean = lead[mask].mean(), lead[~mask].mean()
-            sizes.append(abs(leaked - clean) if leaked * clean < 0 else 0.0)
-        assert p == pytest.approx(np.mean(np.array(sizes) >= sizes[0] - 1e-12), abs=0.015)
-
-
 def test_random_parts_are_centred_on_all_queries() -> None:
     found = marked()
     parts = random_parts(found, 4_000, seed=1)
     both = (12 * parts.leaked + 24 * parts.clean) / 36
     assert both == pytest.approx(np.tile(found.values.mean(axis=1), (4_000, 1)))
-
-
-def test_power_grows_from_the_level_with_the_gain() -> None:
-    found = marked(systems=30, queries=60, leaked=30)
-    power = [planted_power(found, gain, 10, level=0.05, seed=1) for gain in (0.0, 0.02, 0.3)]
-    assert power[0] <= 0.12  # 200 draws of 5 %
-    assert power[0] < power[1] < power[2]
-    assert power[2] >= 0.99
-    assert planted_power(found, 0.02, 10, level=0.05, seed=1) == power[1]

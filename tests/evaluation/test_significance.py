@@ -291,7 +291,7 @@ def test_corrections_by_hand():
         adjust(family, ["sidak"])
 
 
-@pytest.mark.parametrize("method", ["bonferroni", "holm", "fdr_bh"])
+@pytest.mark.parametrize("method", ["bonferroni", "holm"])
 def test_corrections_are_those_of_statsmodels_to_the_last_bit(method, monkeypatch):
     from statsmodels.stats.multitest import multipletests
 
@@ -301,12 +301,6 @@ def test_corrections_are_those_of_statsmodels_to_the_last_bit(method, monkeypatc
         p_values = random.random(count)
         p_values = (p_values.round(2) if count % 2 else p_values**4).tolist()  # with ties, 0 and 1; small ones
         assert corrected(p_values, method) == [float(p) for p in multipletests(p_values, method=method)[1]]
-
-
-def test_the_false_discovery_rate_by_hand():
-    # 0.01·3/1 = 0.03; 0.03·3/2 = 0.045, but at most that of 0.04, which is 0.04·3/3
-    assert corrected([0.04, 0.01, 0.03], "fdr_bh") == pytest.approx([0.04, 0.03, 0.04])
-    assert corrected([], "fdr_bh") == []
 
 
 def test_clusters_are_the_passage_of_queries_with_one():

@@ -39,12 +39,10 @@ def test_runs_are_measured_compared_and_saved(small_collection: Collection, runs
 def test_settings_that_do_not_go_together(small_collection: Collection, runs: list[Path], tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"--qrels: wanted judgements from one source; found neither"):
         positionbias.evaluate(runs)
-    with pytest.raises(SettingError, match=r"--all-swaps: wanted --leaked and two runs or more beside it; found no --leaked"):
-        positionbias.evaluate(runs, collection=small_collection, all_swaps=tmp_path / "swaps.tsv")
     with pytest.raises(SettingError, match=r"--qrels-name: wanted --collection beside it"):
         positionbias.evaluate(runs, qrels=runs[0], measuring=Measuring(qrels_name="more"))
-    with pytest.raises(SettingError, match=r"--all-swaps: wanted a place apart from what is read; found .*one.run"):
-        positionbias.evaluate(runs, collection=small_collection, all_swaps=runs[0], overwrite=True)
+    with pytest.raises(SettingError, match=r"--out: wanted a place apart from what is read; found .*one.run"):
+        positionbias.evaluate(runs, collection=small_collection, out=runs[0], overwrite=True)
 
 
 def test_runs_become_one(runs: list[Path], tmp_path: Path) -> None:

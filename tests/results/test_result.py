@@ -25,7 +25,7 @@ from positionbias.results.buckets import (
 )
 from positionbias.results.curves import AtsFigures, HistogramFigures, MovesFigures, PositionFigure
 from positionbias.results.figures import Figures
-from positionbias.results.leaked_order import AgainstSplits, LeakedOrder, OrderAnswer, Power, Swap
+from positionbias.results.leaked_order import LeakedOrder
 from positionbias.results.length_grid import GridCell, GridEffect, GridEffectOf, GridFigures, LengthGrid
 from positionbias.results.payloads import (
     KINDS,
@@ -130,21 +130,7 @@ PAYLOADS: list[Payload] = [
             unmoved={"a cause": 1},
         ),
     ),
-    LeakedOrder(
-        OrderAnswer.CHANGED,
-        leaked=7,
-        clean=23,
-        systems=3,
-        pairs=3,
-        tau=AgainstSplits(-0.3, 0.7, 0.3, 1.0),
-        swaps=AgainstSplits(2, 0.4, 0, 1),
-        p=0.001,
-        splits=1999,
-        gaining=1,
-        power=(Power(0.1, 0.5),),
-        named=(Swap("a", "b", 0.1, -0.2, 0.001, 0.01),),
-        discovery_rate=0.1,
-    ),
+    LeakedOrder(7, 23, 3, 3, tau=-0.3, expected=0.7, p=0.001, swaps=2, splits=1999),
     PlaceHistogram([0.0, 0.5, 1.0], [0.9, 0.1], [8, 2], [5, 5], 1.1, 1, 0.29),
     SentenceMoves([2, 1], [1.5, 1.5], [0.75, 1.5], MovesFigures(mean_distance=0.5)),
     Verdict(
