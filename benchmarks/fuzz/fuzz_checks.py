@@ -371,13 +371,7 @@ def check_raw(kind: str, source: Path, target: Path, rotated: RotatedFile) -> No
     """Every passage there, and cut where the function for one text cuts it."""
     written = read_manifest(target, kind="passages")
     require(written.content["checksum"] == rotated.checksum, "another checksum in the manifest")
-    if kind == "parquet":
-        _check_parquet(source, target, rotated)
-        return
     before, after = contents(source), unpacked(target.read_bytes(), target.name)
-    if kind == "squad":
-        _check_rotated_squad(before, target, rotated)
-        return
     lines, out = lines_of(before), lines_of(after)
     same(len(out), len(lines), "lines")
     same(before.endswith(b"\n"), after.endswith(b"\n"), "the last newline")
@@ -418,28 +412,3 @@ def _check_json_line(line: bytes, turned: bytes, rotated: RotatedFile) -> int:
 
 def _alike(one: Any, other: Any) -> bool:
     return one == other or repr(one) == repr(other)  # NaN
-
-
-def _check_parquet(source: Path, target: Path, rotated: RotatedFile) -> None:
-    import pyarrow.parquet as pq
-
-    before, after = (pq.read_table(path).to_pylist() for path in (source, target))
-    same(len(after), len(before), "rows")
-    for one, other in zip(before, after, strict=True):
-        text = one["text"]
-        same(other, {**one, "text": None if text is None else _turned(text, str(one["id"]), rotated)}, "a row")
-
-
-def _check_rotated_squad(before: bytes, target: Path, rotated: RotatedFile) -> None:
-    document, turned = json.loads(before), json.loads(contents(target))
-    questions = [q for record in (document, turned) for a in record["data"] for p in a["paragraphs"] for q in p["qas"]]
-    count = [sum(len(p["qas"]) for a in record["data"] for p in a["paragraphs"]) for record in (document, turned)]
-    same(count[1] + rotated.answers["questions_dropped"], count[0], "questions")
-    same(rotated.answers["kept"] + rotated.answers["cut"], rotated.answers["answers"], "answers")
-    same(rotated.answers["answers"], sum(len(q["answers"]) for q in questions[: count[0]]), "answers")
-    for article in turned["data"]:
-        for paragraph in article["paragraphs"]:
-            for question in paragraph["qas"]:
-                for answer in question["answers"]:
-                    start = answer["answer_start"]
-                    require(paragraph["context"][start : start + len(answer["text"])] == answer["text"], "an answer elsewhere")

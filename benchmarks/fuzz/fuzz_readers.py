@@ -254,9 +254,7 @@ def _raw(kind: Any, stem: str, *endings: str) -> Callable[[Path, Path, Random], 
         source = _first(folder, stem)
         target = out / f"rotated{random.choice(endings)}"
         size = random.choice((1 << 24, 1, 50))
-        rotated = debias_file(
-            source, target, rotation, RawForm(kind), **({} if kind in ("parquet", "squad") else {"block_bytes": size})
-        )
+        rotated = debias_file(source, target, rotation, RawForm(kind), block_bytes=size)
         check_raw(kind, source, target, rotated)
 
     return run
@@ -274,6 +272,4 @@ READERS = (
     Reader("attach", ("plain", "plain", "gz", "zst"), _attach),
     Reader("debias tsv", ("plain", "plain", "gz", "zst"), _raw("tsv", "collection", ".tsv", ".tsv.gz", ".tsv.zst")),
     Reader("debias jsonl", ("plain", "plain", "gz", "zst"), _raw("jsonl", "corpus", ".jsonl", ".jsonl.gz")),
-    Reader("debias parquet", ("plain",), _raw("parquet", "corpus", ".parquet")),
-    Reader("debias squad", ("plain", "plain", "gz"), _raw("squad", "train", ".json", ".json.gz")),
 )

@@ -309,20 +309,6 @@ def raw_jsonl(random: Random) -> Files:
     return {"corpus.jsonl": _json_lines(*records, ascii_only=random.random() < 0.3)}
 
 
-def raw_parquet(random: Random) -> Files:
-    """Passages as Parquet."""
-    return {
-        "corpus.parquet": parquet_of(
-            [{"id": f"d{at}", "text": text, "n": at} for at, text in enumerate(texts(random))], group=3
-        )
-    }
-
-
-def raw_squad(random: Random) -> Files:
-    """One file of SQuAD."""
-    return {"train.json": squad(random)["train.json"]}
-
-
 def packed(files: Files, form: str) -> Files:
     """The files as they lie on a disk: plain, each ``.gz`` or ``.zst`` or ``.z``, or all in one archive."""
     if form == "plain":
@@ -382,6 +368,4 @@ SEEDS = {
     "attach": attached,
     "debias tsv": raw_tsv,
     "debias jsonl": raw_jsonl,
-    "debias parquet": raw_parquet,
-    "debias squad": raw_squad,
 }

@@ -125,8 +125,8 @@ def debias(
 ) -> Collection | RotatedFile:
     """Rotate every passage at a random word; answers move with the text.
 
-    A raw file becomes one of the same format: TSV (id, tab, text), JSON lines, Parquet or SQuAD JSON. The draw for a passage depends on the
-    seed and its id alone, so a file comes out as its collection would.
+    A raw file becomes one of the same format: TSV (id, tab, text) or JSON lines. The draw for a passage depends on the seed and its id
+    alone, so a file comes out as its collection would.
 
         posbias debias squad --out squad-rotated
         zcat collection.tsv.gz | posbias debias - --format tsv > rotated.tsv
@@ -184,7 +184,7 @@ def _rotate_raw(given: Place, out: Place | None, rotation: Rotation, form: RawFo
     path = Path(given)
     is_file = given != PIPE and path.is_file()
     if form.format is None and not is_file:
-        raise SettingError("--format: wanted tsv, jsonl or squad for a pipe, whose name says nothing; found none; give it")
+        raise SettingError("--format: wanted tsv or jsonl for a pipe, whose name says nothing; found none; give it")
     if out is None and is_file:
         raise SettingError(
             f"--out: wanted the file to write for the file {given}; found none; give --out FILE, or --out - for a pipe"

@@ -1,7 +1,7 @@
-"""Rotate raw files into files of the same format: TSV, JSON lines, Parquet, SQuAD JSON.
+"""Rotate raw files into files of the same format: TSV and JSON lines.
 
 The draw for a passage is that of ``positions.rotate``, keyed by the seed and the passage's id, so the output equals the rotation of the
-imported collection. TSV and JSON lines are processed in blocks of 2 MiB, and a killed run resumes after the last complete block.
+imported collection. Files are processed in blocks of 2 MiB, and a killed run resumes after the last complete block.
 A run from or to a pipe cannot be resumed.
 """
 
@@ -19,7 +19,7 @@ from typing import IO
 
 from positionbias.core.blocks import Block, file_blocks, stream_blocks
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import decompressed, input_errors, read_document, read_whole, sha256_file
+from positionbias.core.files import decompressed, input_errors
 from positionbias.core.input_state import content_digest, file_mark, file_state, unchanged
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
@@ -42,12 +42,11 @@ from positionbias.positions.cuts import possible_fates
 from positionbias.positions.raw_edits import Edits, spliced
 from positionbias.positions.raw_formats import format_of
 from positionbias.positions.raw_jsonl import rotate_jsonl
-from positionbias.positions.raw_squad import rotate_squad
 from positionbias.positions.raw_tsv import rotate_tsv
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotation_facts import rotation_notes, rotation_result_of
 from positionbias.positions.settings import RawForm
-from positionbias.results.collections import AnswersMoved, RotationFigures
+from positionbias.results.collections import RotationFigures
 from positionbias.results.result import Result
 
 __all__ = ["Pipe", "RotatedFile", "debias_file"]
@@ -95,21 +94,19 @@ class Pipe:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RotatedFile(Shown):
-    """The written file or pipe (``piped``): its name, the SHA-256 and size of its uncompressed bytes, passages by fate, SQuAD's answers."""
+    """The written file or pipe (``piped``): its name, the SHA-256 and size of its uncompressed bytes, passages by fate."""
 
     name: str
     rotation: Rotation
     checksum: str
     size: int
     passages: Mapping[str, int]
-    answers: Mapping[str, int]
     piped: bool
 
     @property
     def results(self) -> Sequence[Result]:
         """Return the counts of the rotation; ``value`` is the share of changed passages."""
-        answers = {"": AnswersMoved(**self.answers)} if self.answers else {}
-        figures = RotationFigures(passages=self.passages, answers=answers, sha256=self.checksum)
+        figures = RotationFigures(passages=self.passages, answers={}, sha256=self.checksum)
         return [rotation_result_of(self.name, self.rotation, figures)]
 
 
@@ -126,24 +123,20 @@ def debias_file(
 ) -> RotatedFile:
     """Write ``source`` rotated, in its own format; a name's ending sets the compression (``.gz``, ``.zst``).
 
-    A file gets a manifest, ``FILE.manifest.json``. ``block_bytes`` is how much TSV or JSON lines a worker takes at a time.
+    A file gets a manifest, ``FILE.manifest.json``. ``block_bytes`` is how much a worker takes at a time.
 
     Raises:
         InputError: the source is empty or not in its format (with the line).
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
-        SettingError: Parquet through a pipe or compressed as a whole.
+        SettingError: keys of TSV, which has none.
     """
     if form.format is None and isinstance(source, Path):
         form = replace(form, format=format_of(source))
-    if form.format in ("tsv", "squad") and form.names_fields:
-        raise SettingError(f"--id-field, --text-field: wanted neither with {form.format}; found one or both; leave them out")
+    if form.format == "tsv" and form.names_fields:
+        raise SettingError("--id-field, --text-field: wanted neither with tsv; found one or both; leave them out")
     if isinstance(out, Path):
         refuse_existing(out, overwrite=overwrite, folder=False)
     task = _Task(source, out, rotation, form, map_shards, overwrite, provenance or {}, block_bytes)
-    if form.format == "parquet":
-        return task.parquet()
-    if form.format == "squad":
-        return task.squad()
     if isinstance(source, Path) and isinstance(out, Path):
         return task.lines_resumed()
     return task.lines_streamed()
@@ -181,40 +174,6 @@ class _Task:
             return self._rotated(file.checksum, file.size, file.facts)
 
         return self._at_once(fill)
-
-    def squad(self) -> RotatedFile:
-        """Rotate SQuAD JSON, held in memory whole."""
-        if isinstance(self.source, Path):
-            with input_errors(self.source, wanted="SQuAD JSON"):
-                data = read_document(self.source)
-        else:
-            with input_errors(self.source.name, wanted="SQuAD JSON"):
-                data = read_whole(self.source.stream, self.source.name)
-
-        def fill(file: OrderedFile) -> RotatedFile:
-            content, fates, answers = rotate_squad(self.rotation, data, self._name(self.source))
-            file.append(pack(content, file.packing), {"passages": fates})
-            return self._rotated(file.checksum, file.size, file.facts, answers)
-
-        return self._at_once(fill)
-
-    def parquet(self) -> RotatedFile:
-        """Rotate Parquet, one row group at a time; a killed run keeps its finished row groups."""
-        from positionbias.positions.raw_parquet import rotate_parquet
-
-        if not isinstance(self.source, Path) or not isinstance(self.out, Path):
-            raise SettingError(
-                "--format: wanted files for parquet, which is read from the end; found a pipe; give FILE and --out"
-            )
-        if packing_of(self.out):
-            raise SettingError(f"--out: wanted no compression around Parquet; found {self.out.suffix!r}; leave it out")
-        with resumable_file(self.out, self._job(), overwrite=self.overwrite) as folder, unchanged([self.source]):
-            target = folder / self.out.name
-            made = rotate_parquet(self.rotation, self.form, self.source, target, folder / "parts", self.map_shards)
-            facts = [{"passages": found} for found in track(made, "rotating", unit="row groups")]
-            rotated = self._rotated(sha256_file(target), target.stat().st_size, facts)
-            write_manifest(folder / manifest_path(self.out).name, self._manifest(rotated))
-        return rotated
 
     def _append_lines(self, file: OrderedFile) -> None:
         rotate: Rotate = (
@@ -268,16 +227,14 @@ class _Task:
         settings = {**self._settings(), "block_bytes": self.block_bytes}
         return {"command": "debias", "settings": settings, "inputs": [file_state(self.source)]}
 
-    def _rotated(
-        self, checksum: str, size: int, facts: Sequence[Counts], answers: Mapping[str, int] | None = None
-    ) -> RotatedFile:
+    def _rotated(self, checksum: str, size: int, facts: Sequence[Counts]) -> RotatedFile:
         passages = Counter(dict.fromkeys(possible_fates(self.rotation), 0))
         for item in facts:
             passages.update(item["passages"])
         if not sum(passages.values()):
             raise bad_input(self._name(self.source), wanted="passages", found="none", do="check the input")
         piped = isinstance(self.out, Pipe)
-        return RotatedFile(self.out.name, self.rotation, checksum, size, dict(passages), dict(answers or {}), piped)
+        return RotatedFile(self.out.name, self.rotation, checksum, size, dict(passages), piped)
 
     def _manifest(self, rotated: RotatedFile) -> Manifest:
         assert isinstance(self.out, Path)
@@ -297,10 +254,10 @@ class _Task:
                 "checksum": rotated.checksum,
                 "bytes": rotated.size,
                 "passages": sum(rotated.passages.values()),
-                "rotation": {"passages": rotated.passages, "answers": rotated.answers},
+                "rotation": {"passages": rotated.passages},
             },
             notes=rotation_notes(self.rotation),
-            versions=package_versions(USUAL_WORDS, *(("pyarrow",) if self.form.format == "parquet" else ())),
+            versions=package_versions(USUAL_WORDS),
             provenance=provenance(original=state, **self.provenance),
         )
 

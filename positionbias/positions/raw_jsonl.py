@@ -10,15 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from positionbias.core.blocks import Block
 from positionbias.core.json_text import DECODER
+from positionbias.positions.cuts import byte_cuts, fates, laid_out
 from positionbias.positions.raw_edits import Edits
-from positionbias.positions.raw_texts import cuts_of
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import RawForm
 
@@ -79,9 +79,21 @@ def rotate_jsonl(rotation: Rotation, form: RawForm, block: Block) -> tuple[Edits
             except (RecursionError, ValueError) as error:
                 raise block.bad_line(number, wanted="one JSON object a line", found=str(error), do=_FIX) from None
             lines += [(start, _Places(line))] * (len(found) - len(lines))
-    cuts, counts = cuts_of([item.text for item in found], [item.key for item in found], rotation)
+    cuts, counts = _cuts([item.text for item in found], [item.key for item in found], rotation)
     edits = [_edit(*line, item, cut) for line, item, cut in zip(lines, found, cuts, strict=True) if cut]
     return Edits(begin, *np.array(edits, np.int32).reshape(-1, 3).T), counts
+
+
+def _cuts(texts: Sequence[str], keys: Sequence[bytes], rotation: Rotation) -> tuple[list[int], Counter[str]]:
+    """Return the character at which each text is cut (0: no cut), and counts of texts by fate."""
+    encoded = [text.encode() for text in texts]
+    data, starts, ends = laid_out(encoded)
+    cuts = byte_cuts(data, starts, ends, keys, rotation)
+    places = [
+        cut if len(item) == len(text) else len(item[:cut].decode())
+        for text, item, cut in zip(texts, encoded, cuts.offsets.tolist(), strict=True)
+    ]
+    return places, fates(cuts, rotation)
 
 
 def _lines(block: Block, data: bytes, begin: int) -> Iterator[tuple[int, str]]:

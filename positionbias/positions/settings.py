@@ -37,7 +37,7 @@ Point = Literal["start", "midpoint"]
 POINTS: tuple[Point, ...] = get_args(Point)
 Several = Literal["all", "any"]
 SEVERAL: tuple[Several, ...] = get_args(Several)
-RawFormat = Literal["tsv", "jsonl", "parquet", "squad"]
+RawFormat = Literal["tsv", "jsonl"]
 RAW_FORMATS: tuple[RawFormat, ...] = get_args(RawFormat)
 
 
@@ -192,7 +192,7 @@ class Placing:
 
 @dataclass(frozen=True, slots=True)
 class RawForm:
-    """The format of a raw file, and the keys or columns of its ids and texts.
+    """The format of a raw file, and the keys of its ids and texts.
 
     Raises:
         SettingError: an unknown format.
@@ -204,11 +204,9 @@ class RawForm:
         choices=RAW_FORMATS,
         panel=Panel.ADVANCED,
     )
-    id_field: str | None = setting(
-        None, "Key or column of ids in JSON lines or Parquet, if not a known one.", metavar="KEY", panel=Panel.ADVANCED
-    )
+    id_field: str | None = setting(None, "Key of ids in JSON lines, if not a known one.", metavar="KEY", panel=Panel.ADVANCED)
     text_field: str | None = setting(
-        None, "Key or column of texts in JSON lines or Parquet, if not a known one.", metavar="KEY", panel=Panel.ADVANCED
+        None, "Key of texts in JSON lines, if not a known one.", metavar="KEY", panel=Panel.ADVANCED
     )
 
     def __post_init__(self) -> None:
@@ -216,7 +214,7 @@ class RawForm:
 
     @property
     def names_fields(self) -> bool:
-        """Return True if a key or column was named."""
+        """Return True if a key was named."""
         return self.id_field is not None or self.text_field is not None
 
 

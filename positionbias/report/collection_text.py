@@ -114,11 +114,8 @@ def rotation_text(results: Sequence[Result]) -> str:
         lines.append(f"  {share:.1%} of the passages have no inner sentence boundary, and cannot be rotated by sentences")
     for split, counts in figures.answers.items():
         if counts.answers:
-            of = f" of {split}" if split else ""
             cut = f"cut through and dropped {counts.cut:,} ({counts.cut / counts.answers:.1%})"
-            lines.append(f"  answers{of}: {counts.answers:,}; {cut}")
-        if counts.questions_dropped:
-            lines.append(f"  questions dropped, as every answer of theirs was cut through: {counts.questions_dropped:,}")
+            lines.append(f"  answers of {split}: {counts.answers:,}; {cut}")
     if figures.sha256:
         lines.append(f"  SHA-256 of the file, uncompressed: {figures.sha256}")
     if figures.passages_checksum:

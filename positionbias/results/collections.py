@@ -111,18 +111,16 @@ class QueryFigures(Figures, frozen=True, kw_only=True):
     lengths: QueryLengths | None = None
 
 
-class AnswersMoved(Struct, frozen=True, omit_defaults=True):
-    """The answers of a split or file: ``kept`` ones moved with their passage, ``cut`` ones were dropped."""
+class AnswersMoved(Struct, frozen=True):
+    """The answers of a split: ``kept`` ones moved with their passage, ``cut`` ones were dropped."""
 
     answers: int
     kept: int
     cut: int
-    questions: int | None = None
-    questions_dropped: int | None = None
 
 
 class RotationFigures(Figures, frozen=True, kw_only=True):
-    """The counts of a rotation. ``passages`` are by outcome, ``answers`` by split, those of a file under the empty name.
+    """The counts of a rotation. ``passages`` are by outcome, ``answers`` by split.
 
     A collection has ``passages_checksum``, a file ``sha256``; both cover only the content.
     """

@@ -19,7 +19,6 @@ from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import RawForm
 
-PARAGRAPH = '{"context": "a b c", "context": "d e f", "qas": []}'
 READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "json": ('{"a": 1, "b": 2, "a": 3}', read_json),
     "lines": ('{"a": {"a": 1, "a": 2}}', lambda path: [list(json_lines(block)) for block in file_blocks(path)]),
@@ -32,10 +31,6 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "debias jsonl, inside": (
         '{"id": "1", "a": {"a": 1, "a": 2}, "text": "four five six"}',
         lambda path: debias_file(path, path.with_name("out"), Rotation(), RawForm("jsonl")),
-    ),
-    "debias squad": (
-        f'{{"data": [{{"paragraphs": [{PARAGRAPH}]}}]}}',
-        lambda path: debias_file(path, path.with_name("out"), Rotation(), RawForm("squad")),
     ),
 }
 

@@ -19,9 +19,6 @@ from positionbias.formats.release_import import Held
 from positionbias.formats.sources import archive_members
 from positionbias.formats.unix_compress import with_own_stack
 from positionbias.models.word_vectors import read_word_vectors
-from positionbias.positions.raw_files import debias_file
-from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import RawForm
 from tests.formats.trec_disc import lzw
 
 RATIO = r"wanted at most 200 unpacked bytes for each packed byte; found .* raise \$POSBIAS_MAX_RATIO$"
@@ -90,8 +87,6 @@ def test_parquet_keeps_to_the_ratio(tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), path, compression="zstd", use_dictionary=False, write_statistics=False)
     with pytest.raises(InputError, match=RATIO):
         list(qa_blocks(path, tmp_path / "work"))
-    with pytest.raises(InputError, match=RATIO):
-        debias_file(path, tmp_path / "out.parquet", Rotation(), RawForm("parquet"))
 
 
 def test_a_member_that_must_be_held_keeps_to_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

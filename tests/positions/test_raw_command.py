@@ -102,19 +102,6 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, workers: str) -> No
     assert (done.returncode, len(done.stdout), done.stderr) == (141, 20, b"")
 
 
-def test_squad_tells_what_was_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = "The lamp burns green oil in the north hall."
-    questions = [
-        {"id": "q1", "question": "?", "answers": [{"text": "oil", "answer_start": text.index("oil")}]},
-        {"id": "q2", "question": "?", "answers": [{"text": text, "answer_start": 0}]},
-    ]
-    record = {"version": "1.1", "data": [{"title": "t", "paragraphs": [{"context": text, "qas": questions}]}]}
-    (tmp_path / "dev.json").write_text(json.dumps(record))
-    _, printed, _ = run(capsys, "debias", tmp_path / "dev.json", "--out", tmp_path / "out.json", "--no-identity")
-    assert "answers: 2; cut through and dropped 1 (50.0%)" in printed
-    assert "questions dropped, as every answer of theirs was cut through: 1" in printed
-
-
 def test_a_collections_rotation_has_a_default_name_under_the_home(
     small_collection: Collection, posbias_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -145,7 +132,7 @@ def test_a_file_stands_before_a_name(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-"], "--format: wanted tsv, jsonl or squad for a pipe"),
+        (["-"], "--format: wanted tsv or jsonl for a pipe"),
         (["collection.tsv"], "--out: wanted the file to write for the file collection.tsv; found none"),
         (
             ["collection.tsv", "--out", "collection.tsv"],
@@ -177,7 +164,6 @@ def test_a_pipe_of_bad_lines_is_one_line_with_its_number(tmp_path: Path) -> None
     done = piped(tmp_path, "debias", "-", "--format", "tsv", stdin=b"p1\tone\np2 two\n")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"posbias: standard input:2: wanted a passage id, a tab and a text; found no tab")
-    assert b"--format: wanted files for parquet" in piped(tmp_path, "debias", "-", "--format", "parquet").stderr
     assert piped(tmp_path, "debias", "-", "--format", "tsv").stderr.startswith(
         b"posbias: standard input: wanted passages; found none"
     )

@@ -23,7 +23,6 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage
 from positionbias.engine.local import map_shards
 from positionbias.formats.msmarco import import_msmarco
-from positionbias.positions import raw_files
 from positionbias.positions.debias import debias
 from positionbias.positions.raw_files import Pipe, debias_file
 from positionbias.positions.rotate import Rotation
@@ -224,8 +223,6 @@ def test_what_is_there_is_replaced_only_when_told(tsv: Path, tmp_path: Path) -> 
 def test_settings_that_do_not_fit_are_named(tsv: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="--id-field, --text-field: wanted neither with tsv"):
         debias_file(tsv, tmp_path / "out.tsv", Rotation(), RawForm("tsv", "id"))
-    with pytest.raises(SettingError, match="--format: wanted files for parquet"):
-        debias_file(Pipe(io.BytesIO(), "standard input"), tmp_path / "out.parquet", Rotation(), RawForm("parquet"))
 
 
 def test_the_result_counts_every_passage_once(tmp_path: Path) -> None:
@@ -288,21 +285,13 @@ def test_an_interrupted_run_never_goes_on_with_another_file(tsv: Path, tmp_path:
     assert recorded.checksum == hashlib.sha256(tsv.read_bytes()).hexdigest()
 
 
-def test_a_file_that_changes_while_it_is_rotated_is_refused(tsv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changes_while_it_is_rotated_is_refused(tsv: Path, tmp_path: Path) -> None:
     def changing(call: Callable[..., Any], *given: Any) -> Any:
         made = call(*given)
-        for path in (tsv, squad):
-            rewritten(path, b"Passage", b"passage")
+        rewritten(tsv, b"Passage", b"passage")
         return made
 
-    squad = tmp_path / "squad.json"
-    article = {"title": "t", "paragraphs": [{"context": "Passage one.", "qas": []}]}
-    squad.write_text(json.dumps({"version": "1.1", "data": [article]}))
-    monkeypatch.setattr(raw_files, "rotate_squad", partial(changing, raw_files.rotate_squad))
     message = "wanted a file that stays as it is; found one that changed while it was read; run again"
     with pytest.raises(InputError, match=message):
-        debias_file(squad, tmp_path / "out", Rotation(), RawForm("squad"))
-    tsv.write_bytes(TSV)
-    with pytest.raises(InputError, match=message):
         debias_file(tsv, tmp_path / "out", Rotation(), RawForm("tsv"), map_shards=lambda *given: changing(list, map(*given)))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["collection.tsv", "squad.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["collection.tsv"]

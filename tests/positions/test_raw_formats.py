@@ -23,15 +23,10 @@ ROWS = '{"query_id": 1, "passages": []}\n{"query_id": 2, "passages": []}\n'
         ("collection.tsv.gz", "", "tsv"),
         ("corpus.jsonl", "", "jsonl"),
         ("corpus.ndjson.zst", "", "jsonl"),
-        ("part.parquet", "", "parquet"),
-        ("dev.json", json.dumps(SQUAD), "squad"),
-        ("dev.json", json.dumps(SQUAD, indent=1), "squad"),
-        ("dev.json", "\ufeff" + json.dumps(SQUAD) + "\n", "squad"),
         ("train_v1.1.json", ROWS, "jsonl"),
         ("one.json", '{"id": "p", "text": "x"}', "jsonl"),
         ("noending", ROWS, "jsonl"),
         ("noending", "p1\tone two\n", "tsv"),
-        ("noending", "PAR1 …", "parquet"),
     ],
 )
 def test_a_format_is_told_by_name_or_content(tmp_path: Path, name: str, content: str, kind: RawFormat) -> None:
@@ -46,18 +41,32 @@ def test_a_compressed_file_is_looked_into(tmp_path: Path) -> None:
     assert format_of(path) == "jsonl"
 
 
-def test_a_long_document_in_one_line_is_known_by_its_first_megabyte(tmp_path: Path) -> None:
-    path = tmp_path / "train.json"
-    path.write_text(json.dumps({"data": [{"title": "t", "paragraphs": [{"context": "x" * (1 << 21), "qas": []}]}]}))
-    assert format_of(path) == "squad"
+LONG = {"data": [{"title": "t", "paragraphs": [{"context": "x" * (1 << 21), "qas": []}]}]}  # its first line is cut
+
+
+@pytest.mark.parametrize(
+    "content", [json.dumps(SQUAD), json.dumps(SQUAD, indent=1), "\ufeff" + json.dumps(SQUAD), json.dumps(LONG)]
+)
+def test_squad_is_to_be_imported(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "dev.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=r"dev.json: .*found other JSON, such as SQuAD's; import it \(posbias import squad"):
+        format_of(path)
+
+
+@pytest.mark.parametrize("name", ["part.parquet", "part"])
+def test_parquet_is_to_be_imported(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("PAR1 …")
+    with pytest.raises(InputError, match=r"found Parquet; import it \(posbias import table\), and rotate the collection"):
+        format_of(tmp_path / name)
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         (b"", "found an empty file"),
-        (b"no tab\n", "found a file that begins like none of them"),
-        (b'{"query": {\n"0": "x"}}', "found other JSON; give its --format; import a release in columns"),
+        (b"no tab\n", "found a file that begins like neither"),
+        (b'{"query": {\n"0": "x"}}', "found other JSON, such as SQuAD's; import it"),
         (b"\x1f\x8b\x08", "a raw file, whole; found"),
     ],
     ids=["empty", "text", "columns", "cut"],
