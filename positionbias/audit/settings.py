@@ -139,7 +139,6 @@ class AuditSettings:
         "Also move the evidence through texts of these lengths, padded with other passages; in the model's tokens, else words.",
         metavar="128,256,512",
         absent="not measured",
-        panel=Panel.LENGTHS,
     )
     margin: float = setting(
         0.1,

@@ -54,7 +54,6 @@ class Panel(StrEnum):
     ANSWERS = "Matching answers"
     BM25 = "BM25"
     DENSE = "Dense retrieval"
-    LENGTHS = "Lengths"
     TERMS = "Term vectors"
     TRAINING = "Training"
     SHAPE = "Shape of the model"

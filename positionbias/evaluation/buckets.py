@@ -12,7 +12,7 @@ from positionbias.core.errors import SettingError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["PERCENT_BUCKETS", "SQUAD_POSQ", "Buckets", "LengthGroups", "length_groups"]
+__all__ = ["SQUAD_POSQ", "Buckets", "LengthGroups", "length_groups"]
 
 SCALES = ("relative", "characters", "moved", "segment")
 MOST_BUCKETS = 1_000
@@ -113,7 +113,6 @@ class Buckets:
         return numbers.astype(np.int64)
 
 
-PERCENT_BUCKETS = Buckets.relative(20)
 # by the character at which the answer starts, as in SQuAD-PosQ
 SQUAD_POSQ = Buckets("characters", (0.0, 100.0, 200.0, 300.0, 400.0, 500.0, 3120.0))
 

@@ -33,7 +33,6 @@ __all__ = [
     "figures_over",
     "mean_interval",
     "mean_over",
-    "of_seeds",
     "paired",
     "query_means",
     "ratio_of_changes",
@@ -41,11 +40,6 @@ __all__ = [
 
 Repeat = tuple[int | None, int | None]  # training seed, rotation draw
 Values = Mapping[str, float]  # by query
-
-
-def of_seeds(by_seed: Mapping[int, Values]) -> dict[Repeat, Values]:
-    """Return the repeats of a system without rotations."""
-    return {(seed, None): values for seed, values in by_seed.items()}
 
 
 def paired(one: Mapping[Repeat, Values], other: Mapping[Repeat, Values]) -> dict[Repeat, tuple[Values, Values]]:

@@ -181,10 +181,6 @@ def _encodable(text: str) -> bool:
     return True
 
 
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 40 else f"{text[:39]}…")
-
-
 def line_of(path: Path, question_id: str, *, last: bool) -> int | None:
     """Return the line of a question's id; None if not found (as for an id written with escapes)."""
     needle = json.dumps(question_id, ensure_ascii=False)

@@ -51,7 +51,6 @@ _SAME = {
     "topic_id": "test_id",
     "sbert_cosine": "cosine",
 }
-_WANTED = "pairs of a training and a test query (JSON lines, or TSV with a header)"
 
 Record = JsonObject
 

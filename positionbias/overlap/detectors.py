@@ -12,10 +12,9 @@ from functools import cached_property
 import numpy as np
 
 from positionbias.leakage.pairs import OVERLAP_SCORES
-from positionbias.overlap.settings import OverlapSettings
 from positionbias.overlap.shingles import Words, hash_words
 
-__all__ = ["SCORES", "Hits", "Maker", "Search", "Texts"]
+__all__ = ["SCORES", "Hits", "Search", "Texts"]
 
 SCORES = OVERLAP_SCORES
 
@@ -62,4 +61,3 @@ class Hits:
 
 
 Search = Callable[[Texts], Hits]
-Maker = Callable[[Texts, OverlapSettings], Search]

@@ -28,7 +28,7 @@ from positionbias.positions.rotation_facts import rotation_notes, rotation_resul
 from positionbias.results.collections import RotationFigures
 from positionbias.results.result import Result
 
-__all__ = ["debias", "queries_by_cut", "rotation_of", "rotation_result", "uncut_queries"]
+__all__ = ["debias", "queries_by_cut", "rotation_of", "rotation_result"]
 
 
 def debias(
@@ -120,15 +120,6 @@ def _repeatable(rotated: Collection) -> Rotation:
             do="rotate the collection again, or use a machine like the one that rotated it",
         )
     return rotation
-
-
-def uncut_queries(original: Collection, rotated: Collection, split: str) -> set[str]:
-    """Return the queries of a split without a cut answer span.
-
-    Raises:
-        InputError: as ``queries_by_cut``.
-    """
-    return queries_by_cut(original, rotated, split)[0]
 
 
 def queries_by_cut(original: Collection, rotated: Collection, split: str) -> tuple[set[str], set[str]]:

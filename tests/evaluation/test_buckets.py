@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import SettingError
-from positionbias.evaluation.buckets import PERCENT_BUCKETS, SQUAD_POSQ, Buckets, length_groups
+from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets, length_groups
 
 
 def test_a_bucket_holds_its_left_end_and_the_last_one_its_right_too():
@@ -29,7 +29,7 @@ def test_squad_posq_counts_what_lies_beyond_its_last_edge_as_outside():
 def test_positions_on_an_edge_belong_to_the_bucket_that_it_starts(words, data):
     # 20·first / words in whole numbers, against float positions and edges
     first = data.draw(st.integers(0, words - 1))
-    assert PERCENT_BUCKETS.assign(np.array([first / words])).tolist() == [int(20 * Fraction(first, words))]
+    assert Buckets.relative(20).assign(np.array([first / words])).tolist() == [int(20 * Fraction(first, words))]
 
 
 @pytest.mark.parametrize(("queries", "count"), [(0, 2), (89, 2), (90, 3), (599, 19), (600, 20), (1_000_000, 20)])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from positionbias.core.seeds import generator
-from positionbias.evaluation.buckets import PERCENT_BUCKETS, SQUAD_POSQ, Buckets, length_groups
+from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets, length_groups
 from positionbias.evaluation.sensitivity import BucketSettings, bucket_means, bucket_means_by_length, means_by_bucket
 from positionbias.results.buckets import STANDARDISED
 
@@ -209,10 +209,12 @@ def test_a_preference_is_found_and_a_lack_of_one_is_not():
     rng = generator(9, "test")
     positions = rng.random(4_000)
     noise = rng.normal(0, 0.2, 4_000)
-    flat = bucket_means(0.6 + noise, positions, PERCENT_BUCKETS, settings=BucketSettings(seed=1)).figures
+    flat = bucket_means(0.6 + noise, positions, Buckets.relative(20), settings=BucketSettings(seed=1)).figures
     assert flat.psi.p > 0.05
     assert flat.psi.low < 0.02
-    steep = bucket_means(0.6 - 0.2 * positions + noise, positions, PERCENT_BUCKETS, settings=BucketSettings(seed=1)).figures
+    steep = bucket_means(
+        0.6 - 0.2 * positions + noise, positions, Buckets.relative(20), settings=BucketSettings(seed=1)
+    ).figures
     assert steep.psi.p == pytest.approx(1 / 1_001)
     # the bucket's true means run from 0.595 to 0.405
     assert steep.psi.low < 1 - 0.405 / 0.595 < steep.psi.high

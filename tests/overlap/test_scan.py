@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.overlap import scan
-from positionbias.overlap.detectors import Hits, Maker, Texts
+from positionbias.overlap.detectors import Hits, Search, Texts
 from positionbias.overlap.normal import comparable_words
 from positionbias.overlap.settings import OverlapSettings
 from positionbias.overlap.shingles import hash_words
@@ -22,7 +22,9 @@ def texts(of: Sequence[str]) -> Texts:
     return Texts([str(number) for number in range(len(of))], of)
 
 
-def found(make: Maker, train: Sequence[str], test: Sequence[str], settings: OverlapSettings) -> Pairs:
+def found(
+    make: Callable[[Texts, OverlapSettings], Search], train: Sequence[str], test: Sequence[str], settings: OverlapSettings
+) -> Pairs:
     hits: Hits = make(texts(test), settings)(texts(train))
     none = np.zeros(0)
     scores = zip(hits.scores.get("of_test", none).tolist(), hits.scores.get("of_train", none).tolist(), strict=True)

@@ -19,7 +19,7 @@ from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.engine.local import map_shards
-from positionbias.positions.debias import debias, rotation_of, rotation_result, uncut_queries
+from positionbias.positions.debias import debias, queries_by_cut, rotation_of, rotation_result
 from positionbias.positions.rotate import Rotation
 from positionbias.results.result import Result
 
@@ -107,7 +107,7 @@ def test_any_span_of_any_text_moves_with_it(tmp_path_factory: pytest.TempPathFac
     cut = rotation_of(rotated).cut(text, "p")
     kept = rotated.answers("test")
     assert bool(kept) == (not start < cut < end)
-    assert uncut_queries(original, rotated, "test") == ({"q"} if kept else set())
+    assert queries_by_cut(original, rotated, "test")[0] == ({"q"} if kept else set())
     for answer in kept:
         assert rotated.texts(["p"])[0][answer.start : answer.end] == text[start:end]
 
@@ -128,7 +128,7 @@ def test_uncut_queries_by_hand(make_collection: MakeCollection, tmp_path: Path) 
     )
     rotated = debias(original, tmp_path / "rotated", Rotation(seed=seed_that_cuts(text, "p", 4)))
     assert rotated.texts(["p"]) == ["c d a b "]
-    assert uncut_queries(original, rotated, "test") == {"whole", "matched"}
+    assert queries_by_cut(original, rotated, "test")[0] == {"whole", "matched"}
     assert rotated.answers("test") == [
         Answer("whole", "p", "c d", 0, 3),
         Answer("half", "p", "c d", 0, 3),
@@ -144,16 +144,16 @@ def test_an_answer_without_offsets_is_cut_only_where_every_match_is(make_collect
     rotated = debias(original, tmp_path / "rotated", Rotation(seed=seed_that_cuts(text, "p", 2)))
     assert rotated.texts(["p"]) == ["y c x y x "]
     assert rotated.answers("test") == [Answer("q", "p", "x y")]
-    assert uncut_queries(original, rotated, "test") == set()  # one of its two matches was cut
+    assert queries_by_cut(original, rotated, "test")[0] == set()  # one of its two matches was cut
 
 
 def test_collections_that_do_not_belong_together_are_refused(make_collection: MakeCollection, tmp_path: Path) -> None:
     first, second = make_collection({"p": "a b"}, [], name="first"), make_collection({"p": "a c"}, [], name="second")
     rotated = debias(first, tmp_path / "rotated", Rotation())
     with pytest.raises(InputError, match="give a collection and its rotation"):
-        uncut_queries(second, rotated, "test")
+        queries_by_cut(second, rotated, "test")
     with pytest.raises(InputError, match="wanted a rotated collection; found one made by 'a test'"):
-        uncut_queries(first, second, "test")
+        queries_by_cut(first, second, "test")
 
 
 def test_what_stayed_as_it_was_is_counted(make_collection: MakeCollection, tmp_path: Path) -> None:
