@@ -25,9 +25,10 @@ LABELS = {  # texts that say what the numbers beside them are of
 }
 LEFT_OUT = {  # durations, digests, sizes of files; settings, edges and seeds, which the other numbers depend on
     *("manifest", "settings", "edges", "deltas", "minimum", "permutations", "level", "seeds", "trainings", "rotations"),
+    *("candidate_mean", "relative_as_printed"),  # baseline and difference make them
     *("seconds", "checksum", "sentences", "query_ids", "baseline facts", "host", "index bytes", "pairs_sampled"),
 }
-LONG = 5  # of a longer list of numbers, the mean and at most as many elements
+LONG = 4  # of a longer list of numbers, the mean and at most as many elements
 
 
 def rows_of(results: Sequence[Result | Mapping[str, Any]]) -> list[Row]:
@@ -54,7 +55,11 @@ def _rows(result: Result | Mapping[str, Any]) -> Iterator[Row]:
     numbers = {name: record[name] for name in ("value", "count")} | (record["interval"] or {})
     yield _row(header, label=_label(payload), **{**_numbers(payload), **_answer(payload), **numbers})
     repeated = {name for name, content in payload.items() if _is_number(content) and content == record["value"]}
-    yield from _inside({k: v for k, v in payload.items() if k not in repeated}, header, (), top=True)
+    repeated |= {f"{name}_interval" for name in repeated}
+    payload = {name: content for name, content in payload.items() if name not in repeated}
+    if isinstance(notes := payload.get("notes"), Mapping):
+        payload["notes"] = {name: content for name, content in notes.items() if name != "queries"}  # the header's count
+    yield from _inside(payload, header, (), top=True)
 
 
 def _inside(item: Any, header: Mapping[str, Any], path: tuple[str, ...], *, top: bool = False, **place: Any) -> Iterator[Row]:

@@ -14,6 +14,7 @@ from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.pooling.simulated import simulated_qrels, simulated_runs
 from tests import tiny
 from tests.dense.conftest import saved_dot
+from tests.models.t5 import saved_t5
 from tests.pooling.simulated_files import SIMULATION, write_pool
 
 SHAPE = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_share=0.2)
@@ -78,6 +79,11 @@ class Inputs:
     def encoder(self) -> Path:
         """A BERT with random weights."""
         return tiny.tiny_encoder(self.folder / "encoder")
+
+    @cached_property
+    def t5(self) -> Path:
+        """A T5 with random weights."""
+        return saved_t5(self.folder / "t5")
 
     @cached_property
     def leaks(self) -> Path:

@@ -14,8 +14,9 @@ import torch
 from .adapter import COLUMNS, NUMBERS, Row, key_of, rows_of
 from .cases import WITH_MODEL, WITHOUT_TRAINING
 from .inputs import Inputs
+from .studies import TRAINED
 
-CASES = {**WITHOUT_TRAINING}
+CASES = {**WITHOUT_TRAINING, **TRAINED}
 KEPT = Path(__file__).parent / "rows"
 EXACT, OF_A_MODEL, SHARE = 1e-6, 1e-3, 0.02  # largest differences, and the share of a model's rows that may differ by more
 
@@ -34,7 +35,7 @@ def test_the_rows_are_the_kept_ones(name: str, inputs: Inputs, tmp_path: Path, t
     if os.environ.get("POSBIAS_REDRAW"):
         write_rows(place, rows)
     kept = read_rows(place)
-    of_a_model = name in WITH_MODEL
+    of_a_model = name in WITH_MODEL or name in TRAINED.keys() - {"pooling"}
     differences = different(rows, kept, OF_A_MODEL if of_a_model else EXACT)
     allowed = SHARE * len(kept) if of_a_model else 0
     assert len(differences) <= allowed, "\n".join([f"{len(differences)} of {len(kept)} rows differ", *differences[:20]])
