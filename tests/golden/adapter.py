@@ -105,10 +105,10 @@ def _of_list(item: list[Any], header: Mapping[str, Any], path: tuple[str, ...], 
 
 def _numbers(item: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return the numbers that have a column, of names with a prefix."""
-    found = {name: item.get(f"{prefix}{name}", item.get(OTHER_NAMES.get(name))) for name in NUMBERS}
+    columns = {name: item.get(f"{prefix}{name}", item.get(OTHER_NAMES.get(name))) for name in NUMBERS}
     if prefix:
-        found = {name: item.get(f"{prefix}{name}") for name in ("low", "high", "p", "detectable")}
-    return {name: number for name, number in {**found, **(item.get(f"{prefix}interval") or {})}.items() if _is_number(number)}
+        columns = {name: item.get(f"{prefix}{name}") for name in ("low", "high", "p", "detectable")}
+    return {name: number for name, number in {**columns, **(item.get(f"{prefix}interval") or {})}.items() if _is_number(number)}
 
 
 def _answer(item: Mapping[str, Any]) -> dict[str, str]:

@@ -52,8 +52,8 @@ def changed_collections(inputs: Inputs, out: Path) -> Sequence[Any]:
     merged = pb.merge([f"A={inputs.planted.path}", f"B={inputs.clicked.path}"], out=out / "merged")
     sampled = pb.sample(inputs.planted, queries=5, passages=60, out=out / "sampled")
     sentences = pb.debias(inputs.planted, rotation=s.Rotation(mode="sentences"), out=out / "sentences")
-    found = [inputs.rotated, sentences, selected, placed, merged, sampled]
-    return [result for collection in found for result in results_of(collection)]
+    collections = [inputs.rotated, sentences, selected, placed, merged, sampled]
+    return [result for collection in collections for result in results_of(collection)]
 
 
 def exported_and_imported(inputs: Inputs, out: Path) -> Sequence[Any]:

@@ -47,15 +47,15 @@ def different(rows: Sequence[Row], kept: Sequence[Row], most: float) -> list[str
     for side, table in enumerate((kept, rows)):
         for row in table:
             pairs[key_of(row)][side].append(row)
-    found = []
+    differences = []
     for key, (before, now) in pairs.items():
         name = " | ".join(filter(None, key))
-        found += [f"{name}: kept {len(before)} times, now {len(now)}"] * abs(len(before) - len(now))
+        differences += [f"{name}: kept {len(before)} times, now {len(now)}"] * abs(len(before) - len(now))
         for old, new in zip(before, now, strict=False):
             cells = [c for c in COLUMNS if not (close(old[c], new[c], most) if c in NUMBERS else old[c] == new[c])]
             if cells:
-                found.append(f"{name}: " + ", ".join(f"{cell} {old[cell]} → {new[cell]}" for cell in cells))
-    return found
+                differences.append(f"{name}: " + ", ".join(f"{cell} {old[cell]} → {new[cell]}" for cell in cells))
+    return differences
 
 
 def close(old: str, new: str, most: float) -> bool:
