@@ -32,9 +32,7 @@ from positionbias.papers.contamination import CONTAMINATION as PAIRED
 from positionbias.papers.position_bias import MOVED, NO_REMEDY, REMEDIES, place_of
 from positionbias.papers.position_bias.remedy_table import price_of
 from positionbias.papers.tripclick import DepthCurve, DepthPoint, Telemetry, TrainingSet
-from positionbias.report.plan_text import shown_amount
 from positionbias.results.payloads import Comparison
-from positionbias.results.plans import PlannedAmount
 from positionbias.results.pools import (
     ALL,
     ChangeFigures,
@@ -496,26 +494,6 @@ def _mean(point: DepthPoint, trainings: int) -> str:
     return " ".join([decimal(point.mean, 3), *ends])
 
 
-PLANS = {
-    "plan-msmarco": "encode MS MARCO, 8 GPUs",
-    "plan-billion": "encode a billion passages, 64 GPUs",
-    "plan-search": "search a billion by 6,980 queries, 64 GPUs",
-}
-
-
-def plans() -> list[str]:
-    """What steps take at sizes that were not run, line by line, with the origin of each number."""
-    kept = {label: numbers(name)[0]["payload"]["rows"] for name, label in PLANS.items()}
-    names = list(dict.fromkeys(name for rows in kept.values() for name in rows))
-    lines = [f"| minilm | {' | '.join(kept)} | origin |", f"|---|{'---:|' * len(kept)}---|"]
-    for name in names:
-        found = [PlannedAmount(**rows[name]) if name in rows else None for rows in kept.values()]
-        origins = " or ".join(dict.fromkeys(one.origin for one in found if one))
-        cells = ["" if one is None else shown_amount(one) for one in found]
-        lines.append(f"| {name} | {' | '.join(cells)} | {origins} |")
-    return lines
-
-
 def remedies(name: str) -> list[str]:
     """What each remedy does to quality and to bias in a study, over trainings and queries, where intervals speak of it."""
     axis, found = over_axis(REMEDIES), of_type(results(name), Comparison)
@@ -546,7 +524,6 @@ TABLES: Mapping[str, Callable[[], list[str]]] = {
     "leakage_topics": leakage_topics,
     "levels": levels,
     "placed": placed,
-    "plans": plans,
     "planted": planted,
     "pool_coverage": pool_coverage,
     "pool_kinds": pool_kinds,

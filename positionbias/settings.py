@@ -59,7 +59,6 @@ from positionbias.papers.position_bias.settings import (
     TransferSettings,
 )
 from positionbias.papers.tripclick.settings import TripClickSettings
-from positionbias.planning.settings import Machines, PlannedWork, RateSource
 from positionbias.planted.settings import PlantedSettings
 from positionbias.pooling.settings import CoverageSettings, PoolSettings, ReliabilitySettings, VerdictSettings
 from positionbias.positions.density import Density
@@ -110,7 +109,6 @@ __all__ = [
     "Level",
     "LexicalSettings",
     "Limits",
-    "Machines",
     "Matching",
     "MaterialSettings",
     "Measuring",
@@ -123,7 +121,6 @@ __all__ = [
     "PACRRConfig",
     "PlaceWeights",
     "Placing",
-    "PlannedWork",
     "PlantedSettings",
     "PoolSettings",
     "PoolingSettings",
@@ -131,7 +128,6 @@ __all__ = [
     "ProbeSettings",
     "QuerySets",
     "RankingConfig",
-    "RateSource",
     "RawForm",
     "Reading",
     "ReliabilitySettings",

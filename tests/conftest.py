@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from positionbias.core import timing
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.progress import set_quiet
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from tests.forked import PATIENCE
 
 # No deadline: a machine under load is no failure. Derandomised: a failure is the same for everybody.
 settings.register_profile(
@@ -71,12 +69,6 @@ def posbias_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     monkeypatch.setenv("POSBIAS_HOME", str(home))
     yield home
     set_quiet(False)
-
-
-@pytest.fixture(autouse=True)
-def short_timings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Estimates of a study's time, which few tests look at, take a tenth of a second a model and not seven seconds."""
-    monkeypatch.setattr(timing, "PATIENCE", PATIENCE)
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-__all__ = ["PATIENCE", "POSBIAS", "forked", "serve"]
+__all__ = ["POSBIAS", "forked", "serve"]
 
 LIBRARIES = (
     *("numpy", "pandas", "pyarrow.parquet", "scipy.stats", "torch", "transformers", "rich.console", "click", "msgspec"),
@@ -29,7 +29,6 @@ LIBRARIES = (
     *("matplotlib.backends.backend_svg", "matplotlib.figure", "matplotlib.style"),
 )
 POSBIAS = "from positionbias.cli.main import main; main()"
-PATIENCE = 0.03  # seconds that a model is timed for, which few tests look at, in place of some
 
 
 class _Server(NamedTuple):

@@ -67,7 +67,6 @@ PUBLIC = [
     "overlap_leakage",
     "permuted",
     "place",
-    "plan",
     "pool_coverage",
     "pool_reliability",
     "pool_verdict",

@@ -64,7 +64,7 @@ def test_every_option_has_the_default_of_its_setting(name: str) -> None:
         context = click.Context(group, parent=context, info_name=part)
     params = {param.name: param for param in group.params}
     declared = {one.name: one for one in GENERATED[name].parameters}
-    assert params.keys() - declared.keys() <= {"as_json", "per_query", "quiet", "wide", "yes"}
+    assert params.keys() - declared.keys() <= {"as_json", "per_query", "quiet", "wide"}
     optional = [one for one in declared.values() if one.default is not REQUIRED]
     for one in optional:
         param = params[one.name]

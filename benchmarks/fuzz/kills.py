@@ -75,7 +75,7 @@ COMMANDS = (
         "out",
         8,
     ),
-    Command("study", f"study position-bias ./col --models tk --quick {_STUDY} --yes --out ./out", "out", 2),
+    Command("study", f"study position-bias ./col --models tk --quick {_STUDY} --out ./out", "out", 2),
 )
 
 

@@ -6,13 +6,11 @@ import re
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext
-from functools import partial
 from typing import Any, get_args
 
 import click
 from click.core import ParameterSource
 
-from positionbias.cli.before import say_before, yes_option
 from positionbias.cli.judged_exit import JudgedExit
 from positionbias.cli.panels import PanelCommand, PanelOption
 from positionbias.cli.settings_options import option_of
@@ -47,17 +45,14 @@ def command_of(name: str, made: Command) -> click.Command:
     def run(as_json: bool, wide: bool, per_query: bool = False, **given: Any) -> None:
         if per_query and not as_json:
             raise SettingError("--per-query: wanted --json, which it is for; found none; add --json")
-        if made.shorter:
-            given["before"] = partial(say_before, yes=given.pop("yes"), shorter=made.shorter)
         stated = frozenset(filter(_stated, given))
         with given_by_hand(one.flag for one in made.parameters if one.name in stated):
             outcome = made.call(Given(given, stated))
         print_outcome(outcome, as_json=as_json, wide=wide, per_query=per_query)
 
-    asking = [yes_option] if made.shorter else []
     measures = any(one.of is _SAVED for one in made.parameters)
     printed = [_json_option, *([_per_query_option] if measures else []), _wide_option]
-    for option in reversed([*map(option_of, made.parameters), *asking, *printed]):
+    for option in reversed([*map(option_of, made.parameters), *printed]):
         run = option(run)
     return click.command(name, cls=PanelCommand, help=_help_text(made.help, made.parameters))(run)
 

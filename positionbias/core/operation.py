@@ -24,7 +24,6 @@ from positionbias.core.places import Place, input_place, output_place, refuse_in
 from positionbias.core.settings import SEED_HELP, Panel, Setting, settings_of
 
 __all__ = [
-    "Before",
     "Command",
     "Given",
     "LeftOut",
@@ -68,10 +67,6 @@ SavedTo = Annotated[
         metavar="DIR",
         place="written",
     ),
-]
-Before = Annotated[
-    Callable[[str, float | None], None] | None,
-    Setting("Called before the first step with what begins, and the seconds that it takes at most, where known.", hidden=True),
 ]
 Overwrite = Annotated[bool, Setting("Replace what stands at --out.")]
 
@@ -154,16 +149,11 @@ class Given(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """The parts of a command: its help, its parameters in their order, and what it does with their values.
-
-    Where there is a ``shorter``, what takes less time in words, the values hold ``before``: it is called before a long work begins with what
-    that is, and the seconds that it takes at most, where known.
-    """
+    """The parts of a command: its help, its parameters in their order, and what it does with their values."""
 
     help: str
     parameters: Sequence[Parameter]
     call: Callable[[Given], Any]
-    shorter: str = ""
 
 
 def command_for(operation: Callable[..., Any]) -> Command:

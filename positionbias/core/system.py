@@ -30,7 +30,6 @@ __all__ = [
     "load",
     "memory_bytes",
     "open_place",
-    "peak_memory",
     "processor_names",
     "processor_quota",
     "processors",
@@ -206,15 +205,6 @@ def memory_bytes() -> int | None:
     except ImportError:
         return None
     return int(virtual_memory().total)
-
-
-def peak_memory() -> int | None:
-    """Return the most bytes of main memory that this process has held; None where nothing tells."""
-    try:
-        from resource import RUSAGE_SELF, getrusage
-    except ImportError:
-        return None
-    return getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1_024)
 
 
 def processors() -> int:

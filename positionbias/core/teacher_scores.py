@@ -23,7 +23,6 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 
 from positionbias.core.arrow_files import ArrowFile
-from positionbias.core.computed import Spent
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
@@ -54,11 +53,10 @@ _SCORES = pa.schema([("query_id", pa.string()), ("passage_ids", pa.list_(pa.stri
 
 
 class ScoredBlock(NamedTuple):
-    """Rankings, best first, counts, and what computing them took, where they were computed."""
+    """Rankings, best first, and counts."""
 
     rankings: Iterable[Ranking]
     counts: Mapping[str, int]
-    spent: Spent = Spent()
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,18 +204,17 @@ def write_teacher_scores(
     splits: Sequence[str],
     order_only: bool = False,
     content: Callable[[], JsonObject] = dict,
-    facts: Callable[[Spent], JsonObject] = lambda spent: {},
+    facts: Callable[[], JsonObject] = dict,
     map_shards: MapShards = map,
 ) -> None:
     """Write the scores of each item as one shard into the unfinished ``folder`` (``resumable_folder``), through ``map_shards``.
 
     ``score(item)`` returns rankings, best first, and counts; each query comes once. ``manifest`` says what made them. Its content becomes
-    the sums of the counts and the facts that ``content()`` returns at the end; those of ``facts(spent)``, of what all items took, go into its provenance.
+    the sums of the counts and the facts that ``content()`` returns at the end; those of ``facts()`` go into its provenance.
     """
     (folder / "scores").mkdir(parents=True, exist_ok=True)
     counts: dict[str, int] = {"queries": 0, "pairs": 0}
     checksum = shards = 0
-    spent = Spent()
     total, least, most = 0.0, np.inf, -np.inf
     made = partial(_make, score)
     for done in make_shards(_Scored, made, items, lambda index: folder / "scores" / f"{index:05d}.arrow", map_shards):
@@ -225,7 +222,6 @@ def write_teacher_scores(
             counts[what] = counts.get(what, 0) + count
         total, least, most = total + done.sum, min(least, done.least), max(most, done.most)
         checksum, shards = checksum + done.checksum, shards + 1
-        spent = Spent.of((spent, done.spent))
     pairs = counts["pairs"]
     measured = {"mean": total / pairs, "least": float(least), "most": float(most)} if pairs else {}
     counted = {
@@ -237,19 +233,18 @@ def write_teacher_scores(
         **({} if order_only else measured),
         **content(),
     }
-    told = replace(manifest, content=counted, versions=package_versions("pyarrow"), provenance=provenance(**facts(spent)))
+    told = replace(manifest, content=counted, versions=package_versions("pyarrow"), provenance=provenance(**facts()))
     write_manifest(folder / MANIFEST, told)
 
 
 class _Scored(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A shard of scores: counts, its checksum, the sum, minimum and maximum of its scores if it has any, and what computing them took."""
+    """A shard of scores: counts, its checksum, and the sum, minimum and maximum of its scores if it has any."""
 
     counts: Mapping[str, int]
     checksum: int
     sum: float = 0.0
     least: float = math.inf
     most: float = -math.inf
-    spent: Spent = Spent()
 
 
 def _make(score: Callable[[Any], ScoredBlock], item: Any, path: Path) -> _Scored:
@@ -268,4 +263,4 @@ def _make(score: Callable[[Any], ScoredBlock], item: Any, path: Path) -> _Scored
             if len(scores):
                 total, least, most = total + float(scores.sum()), min(least, scores.min()), max(most, scores.max())
     made = {"queries": queries, "pairs": pairs, **block.counts}
-    return _Scored(made, checksum % CHECKSUM_MODULUS, total, float(least), float(most), block.spent)
+    return _Scored(made, checksum % CHECKSUM_MODULUS, total, float(least), float(most))

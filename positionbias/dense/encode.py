@@ -14,7 +14,6 @@ import pyarrow.ipc as ipc
 import torch
 
 from positionbias.core.collection import Collection
-from positionbias.core.computed import Computed, Spent, Stopwatch
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.input_state import file_mark
@@ -33,7 +32,6 @@ from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import Served
 from positionbias.ranking.agreement import SAMPLE, VectorAgreement
 from positionbias.ranking.config import Elsewhere, RankingConfig, Spread
-from positionbias.ranking.spent import computed_on, shared_by
 
 __all__ = ["encode_collection"]
 
@@ -121,9 +119,7 @@ def encode_collection(
             licence=collection.manifest.licence,
             notes=(*checkpoint.manifest.notes, *_NOTES),
             versions=package_versions(*encoder.config.packages(model.device), "transformers", *reading),
-            provenance=provenance(
-                threads=torch.get_num_threads(), device=str(model.device), **_spent(encoder, facts, spread).facts()
-            ),
+            provenance=provenance(threads=torch.get_num_threads(), device=str(model.device)),
         )
         write_manifest(content / MANIFEST, manifest)
     return Vectors(out)
@@ -164,28 +160,15 @@ def _content(
     }
 
 
-def _spent(encoder: SingleVectors, shards: Sequence[_Encoded], spread: Spread | None) -> Computed:
-    """Return what was computed, over all runs that made the shards."""
-    return computed_on(
-        encoder.model.device,
-        Spent.of(shard.spent for shard in shards),
-        workers=shared_by(spread, len(shards)),
-        passages=sum(shard.passages for shard in shards),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _Encoded:
-    """A shard of vectors, with its numbers of passages at the model's limit, of empty ones and of others with zeros, those that are missing, and
-    what making it took."""
+    """A shard of vectors, with its numbers of passages at the model's limit, of empty ones and of others with zeros, and those that are missing."""
 
     checksum: str
     truncated: int
     empty: int
     zeros: int
-    passages: int
     missing: list[str]
-    spent: Spent
 
 
 class _IdWriter:
@@ -217,7 +200,6 @@ class _ShardWriter:
     def __call__(self, rows: Rows, path: Path) -> _Encoded:
         self.made.add(rows.first)
         encoder, precision = self.encoder(), np.dtype(self.on_disk)
-        watch = Stopwatch()
         shape = (rows.last - rows.first, encoder.model.dimension)
         empty = zeros = truncated = 0
         missing: list[str] = []
@@ -230,4 +212,4 @@ class _ShardWriter:
                 missing += self.collection.passage_ids_at(block.missing)
                 truncated += block.truncated
         checksum = sha256_file(path)
-        return _Encoded(checksum, truncated, empty, zeros, shape[0], missing, watch.spent())
+        return _Encoded(checksum, truncated, empty, zeros, missing)

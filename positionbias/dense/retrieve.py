@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.collection import Collection
-from positionbias.core.computed import Stopwatch
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
@@ -34,7 +33,6 @@ from positionbias.dense.vector_range import cut_ranges, opened_everywhere
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.config import RankingConfig
-from positionbias.ranking.spent import computed_on
 from positionbias.results.runs import DenseFigures
 
 __all__ = ["DenseRetrieved", "retrieve_dense"]
@@ -114,19 +112,15 @@ def retrieve_dense(
         versions=package_versions("torch", *(["faiss-cpu"] if how.index in ANN else [])),
     )
     job: JsonObject = {"command": "retrieve", "settings": manifest.settings, "inputs": [checksum for *_, checksum in inputs]}
-    watch = Stopwatch()
+    began = time.perf_counter()
     with resumable_file(out, job, overwrite=overwrite) as folder:
         made = folder / out.name
-        alone = map_shards is map and not (folder / _WORK).exists()  # this process computes everything, now
         search = ByRange(folder / _WORK, vectors, plan.ranges, plan.find, at_once=plan.at_once, map_shards=map_shards)
         rankings = _rankings(asked, search, vectors, counts)
         if wanted.without_own:
             rankings = (without_own(ranking, depth) for ranking in rankings)
         queries, pairs = write_rankings(made, name, rankings, header=wanted.header.lines(manifest), overwrite=True)
-        spent = watch.spent()
-        seconds = spent.seconds - counts.encoding
-        products = queries * len(vectors) if how.index == "exact" else 0
-        computed = computed_on(encoder.model.device, replace(spent, seconds=seconds), products=products)
+        seconds = time.perf_counter() - began - counts.encoding
         counted = {
             "queries": queries,
             "pairs": pairs,
@@ -142,11 +136,7 @@ def retrieve_dense(
                 **counted,
                 **({} if encoder.of_queries is None else {"int8_agreement": asdict(encoder.of_queries)}),
             },
-            provenance=provenance(
-                device=str(encoder.model.device),
-                seconds=round(seconds, 3),
-                **(computed.facts() if alone else {}),
-            ),
+            provenance=provenance(device=str(encoder.model.device), seconds=round(seconds, 3)),
         )
         write_manifest(manifest_path(made), manifest)
     figures = DenseFigures(

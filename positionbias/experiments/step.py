@@ -1,7 +1,7 @@
 """Restartable steps: each leaves an artefact and a receipt of its inputs; a finished one is skipped.
 
 A receipt has the checksum of its artefact, so an artefact changed by hand is made again.
-A dry run makes and writes nothing: every step reports whether it is done, and about how long it would take.
+A dry run makes and writes nothing: every step reports whether it is done, and about how long it would take by those that are done.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from positionbias.core.only_one import only_one
 from positionbias.core.publish import write_json
 from positionbias.core.schema import read_as
 from positionbias.core.seal import seal_file
-from positionbias.experiments.estimate import Estimator, Work
+from positionbias.experiments.estimate import Work
 from positionbias.results.artefacts import PLAN, Plan, PlannedStep
 from positionbias.results.result import Result
 
@@ -137,7 +137,7 @@ class Steps:
             return  # a dry run has met it: two parts of a study ask for it
         done = None not in one.inputs.values() and self._holds(one)
         if self.dry_run:
-            seconds = None if done or one.work is None else self._estimator.seconds(one.work)
+            seconds = None if done or one.work is None else one.work.seconds(self._taken)
             self.planned.append(Planned(one.name, done, seconds, "" if done else one.note))
             self.unmade |= set() if done else {one.artefact}
             return
@@ -169,14 +169,14 @@ class Steps:
         return record is not None and record.fingerprint == one.fingerprint and record.content == content_of(one.artefact)
 
     @cached_property
-    def _estimator(self) -> Estimator:
-        """Return an estimator from the times of the study's own steps."""
+    def _taken(self) -> dict[str, float]:
+        """Return the seconds of one, by unit, in the study's finished steps."""
         seconds, amounts = defaultdict[str, float](float), defaultdict[str, float](float)
         for path in sorted((self.folder / RECEIPTS).rglob("*.json")):
             if (record := _read(path)) and record.work:
                 seconds[record.work.unit] += record.seconds
                 amounts[record.work.unit] += record.work.amount
-        return Estimator({unit: seconds[unit] / amount for unit, amount in amounts.items() if amount})
+        return {unit: seconds[unit] / amount for unit, amount in amounts.items() if amount}
 
 
 @dataclass(frozen=True, slots=True)

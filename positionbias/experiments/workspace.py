@@ -48,7 +48,7 @@ from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.fusion import fuse
 from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.experiments.artefacts import Artefacts, checkpoint_facts
-from positionbias.experiments.estimate import ModelWork, Work, training
+from positionbias.experiments.estimate import Work, training
 from positionbias.experiments.sample import drawn_queries
 from positionbias.experiments.systems import Subject, SystemRuns, evaluated
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
@@ -71,7 +71,7 @@ from positionbias.training.train import train_model
 
 __all__ = ["Workspace", "drawing", "position_only_run"]
 
-drawing = partial(Work, "training instances drawn", by=1e-3)  # including a share of reading their source
+drawing = partial(Work, "training instances drawn")
 
 
 class Workspace(Artefacts):
@@ -97,8 +97,7 @@ class Workspace(Artefacts):
             )
 
         inputs = {"collection": self.checksum(collection)}
-        seconds = 1e-5 if rotation.words == "whitespace" else 4e-5
-        work = Work(f"passages rotated by {rotation.words}", len(self.counted(collection)), by=seconds)
+        work = Work(f"passages rotated by {rotation.words}", len(self.counted(collection)))
         return self.steps.make(f"{self.prefix}rotate-{rotation.seed}", place, asdict(rotation), inputs, make, work=work)
 
     def candidates(self, collection: Path, split: str, depth: int, bm25: Bm25Settings) -> Path:
@@ -115,7 +114,7 @@ class Workspace(Artefacts):
         counted = self.counted(collection)
         # the index is built once, and each query reads postings in proportion to the passages
         amount = len(counted) * (counted.count_queries(split) + 1000)
-        work = Work("BM25 passages × (queries + 1000)", amount, by=2e-7)
+        work = Work("BM25 passages × (queries + 1000)", amount)
         return self.steps.make(f"{self.prefix}bm25-{split}", place, settings, inputs, make, work=work)
 
     def trained(self, name: str, collection: Path, plan: TrainPlan, *, groups: int | None = None) -> Path:
@@ -218,14 +217,13 @@ class Workspace(Artefacts):
         return self.steps.make(f"{self.prefix}rerank-{label}", place, {"split": split, "depth": reach}, inputs, make, work=work)
 
     def _reranking(self, model: Path, collection: Path, split: str, candidates: Path, depth: int | None) -> Work | None:
-        """Return the work of scoring pairs down to ``depth``, or the deepest allowed for the model; no passage is encoded twice."""
+        """Return the work of scoring pairs down to ``depth``, or the deepest allowed for the model."""
         plan, counted = self._plans.get(model), self.counted(collection)
         queries = min(counted.count_queries(split), self._drawn.get(candidates, math.inf))
         if plan is None or not queries:
             return None
         pairs = queries * (depth or plan.training.most_depth)
-        by = ModelWork(plan, counted, passages=min(pairs, len(counted)), pairs=pairs)
-        return Work(f"pairs re-ranked by {plan.named}", pairs, by)
+        return Work(f"pairs re-ranked by {plan.named}", pairs)
 
     def remedied(self, model: Path, remedy: AnyRemedy) -> Path:
         """Return the model with a remedy at inference."""
@@ -279,7 +277,7 @@ class Workspace(Artefacts):
 
         record: JsonObject = {"split": split, "measure": measure, "seed": seed, "facts": asdict(facts)}
         inputs = {name: self.checksum(path) for name, path in {**runs, "collection": collection}.items()}
-        work = Work("queries evaluated", len(runs) * self.counted(collection).count_queries(split), by=1e-3)
+        work = Work("queries evaluated", len(runs) * self.counted(collection).count_queries(split))
         return self.steps.make(f"{self.prefix}evaluate-{place.name}", place, record, inputs, make, work=work)
 
     def encoded(self, model: Path, collection: Path) -> Path:
@@ -292,8 +290,7 @@ class Workspace(Artefacts):
         inputs = {"model": self.scorer(model), "collection": self.checksum(collection)}
         plan, counted, work = self._plans.get(model), self.counted(collection), None
         if plan is not None:
-            by = ModelWork(plan, counted, passages=len(counted))
-            work = Work(f"passages encoded by {plan.named}", len(counted), by)
+            work = Work(f"passages encoded by {plan.named}", len(counted))
         return self.steps.make(f"{self.prefix}encode-{model.name}", place, {}, inputs, make, work=work)
 
     def retrieved_dense(
@@ -309,7 +306,7 @@ class Workspace(Artefacts):
 
         inputs = {"model": self.scorer(model), "vectors": self.checksum(vectors), "collection": self.checksum(collection)}
         counted = self.counted(collection)
-        work = Work("vectors × queries", len(counted) * counted.count_queries(split), by=5e-8)
+        work = Work("vectors × queries", len(counted) * counted.count_queries(split))
         settings: JsonObject = {"split": split, "depth": depth, "index": index}
         return self.steps.make(f"{self.prefix}retrieve-{label}", place, settings, inputs, make, work=work)
 
@@ -320,7 +317,7 @@ class Workspace(Artefacts):
             return position_only_run(Collection(collection), split, read_run(candidates))
 
         named = {"collection": collection, "candidates": candidates}
-        work = Work("queries ordered by position", self.counted(collection).count_queries(split), by=3e-3)
+        work = Work("queries ordered by position", self.counted(collection).count_queries(split))
         label = f"position-only-on-{on}-{split}"
         return self.derived_run(label, "position only", {"split": split}, named, made, work=work)
 
@@ -376,9 +373,7 @@ class Workspace(Artefacts):
         inputs = {"model": self.scorer(model), "collection": self.checksum(collection)}
         plan, counted, work = self._plans.get(model), self.counted(collection), None
         if plan is not None:
-            number = min(passages or len(counted), len(counted))
-            by = ModelWork(plan, counted, passages=2 * number)  # comparing their terms takes about as long again
-            work = Work(f"passages probed of {plan.kind}", number, by)
+            work = Work(f"passages probed of {plan.kind}", min(passages or len(counted), len(counted)))
         return self.steps.make(f"{self.prefix}probe-{model.name}-on-{on}", place, settings, inputs, make, work=work)
 
     def results(
@@ -407,8 +402,7 @@ class Workspace(Artefacts):
         sums = {role: self.checksum(path) for role, path in inputs.items()}
         counted = self._collection_among(inputs.values())
         tested = sum(counted.count_queries(split) for split in counted.splits if split != "train") if counted else 0
-        # each artefact with its share of the bootstrap
-        work = Work("queries of artefacts measured", len(inputs) * max(tested, 1), by=1e-3)
+        work = Work("queries of artefacts measured", len(inputs) * max(tested, 1))
         record = {"title": title, "study": settings, "seed": seed}
         return self.steps.make(f"{self.prefix}measure", place, record, sums, make, work=work)
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         sample_pairs as sample_pairs,
     )
     from positionbias.ops.leakage_overlap import overlap_leakage as overlap_leakage
-    from positionbias.ops.planning import plan as plan
     from positionbias.ops.pools import (
         pool_coverage as pool_coverage,
         pool_reliability as pool_reliability,
@@ -86,7 +85,6 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         "retrieve": ("retrieval", "retrieve", "Rank passages for each query by BM25, or by vectors."),
         "rerank": ("ranking", "rerank", "Re-rank candidates with a trained model."),
         "debias-model": ("remedies", "debias_model", "Give a model a remedy for position bias, without training."),
-        "plan": ("planning", "plan", "Say what a step takes at a size: time, memory, disk, network."),
         "ensemble": ("evaluation", "ensemble", "Fuse several runs, by z-scores or ranks."),
     },
     "Measure": {

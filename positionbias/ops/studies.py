@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.extras import check_models
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
-from positionbias.core.operation import Before, Overwrite, Seed, operation
+from positionbias.core.operation import Overwrite, Seed, operation
 from positionbias.core.places import Place, output_place, pasted, refuse_inputs
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting, settings_of
@@ -91,10 +91,10 @@ def study(
     out: Annotated[Place, Setting("Where to write: the study's folder.", metavar="DIR", place="written")],
     engine: Engine = Engine(),
     dry_run: Annotated[
-        bool, Setting("Show the steps, which are done and about how long the others take; write nothing.")
+        bool,
+        Setting("Show the steps, which are done and about how long others take that are like finished ones; write nothing."),
     ] = False,
     overwrite: Overwrite = False,
-    before: Before = None,
 ) -> Studied | StudyPlan:
     """Run a paper's study in the folder ``out``, with its report and tables; finished steps are skipped.
 
@@ -136,10 +136,6 @@ def study(
     if of.trains and not dry_run:
         check_models("the study's models")
     place = _folder(output_place(out))
-    if before is not None and not dry_run:
-        plan = study(name, *collections, settings=settings, out=out, engine=engine, dry_run=True)
-        assert isinstance(plan, StudyPlan)
-        _announce(before, plan.steps)
     found = [find_collection(one) for one in collections]
     record: JsonObject = {"study": name, "collections": [one.checksum for one in found], "settings": record_of(settings)}
     if of.trains:
@@ -195,16 +191,6 @@ def _places_in(settings: Any) -> Iterator[Path | str]:
     elif isinstance(settings, Mapping | tuple | list):
         for item in settings.values() if isinstance(settings, Mapping) else settings:
             yield from _places_in(item)
-
-
-def _announce(before: Callable[[str, float | None], None], steps: Sequence[PlannedStep]) -> None:
-    """Call ``before`` with the steps that are not done, and how long those take whose time is known."""
-    left = [one for one in steps if not one.done]
-    if left:
-        known = [one.seconds for one in left if one.seconds is not None]
-        open_ = len(left) - len(known)
-        more = f" ({open_} of them not counted: nothing tells their time)" if open_ else ""
-        before(f"{len(left)} steps to be made{more}", sum(known) if known else None)
 
 
 @operation

@@ -28,7 +28,7 @@ def study_command(name: str) -> Command:
             others["engine"] = made_of(Engine, given)
         return study(name, *collections, settings=settings_of_command(of, given), **others)
 
-    return Command(of.help, [_of_study(of, one) for one in _parameters(of)], call, of.shorter)
+    return Command(of.help, [_of_study(of, one) for one in _parameters(of)], call)
 
 
 def _parameters(of: StudyCommand) -> list[Parameter]:

@@ -41,7 +41,7 @@ def train_command(name: str) -> Command:
         _refuse_idle(plan)
         return train(plan=plan, **others)
 
-    left_out = _NOT_OF[kind.beginning] | {"before"} | ({"probe_passages"} if name != "tk" else set())
+    left_out = _NOT_OF[kind.beginning] | ({"probe_passages"} if name != "tk" else set())
     quick = {**quick_training(name), **quick_shape(name), "most_depth": DEPTH}
     parameters = (
         *(_of_kind(kind, one) for one in parameters_of(train) if one.name not in left_out),
@@ -51,7 +51,7 @@ def train_command(name: str) -> Command:
         Parameter("weigh_places", "", float, False, None, WEIGHED, optional=True),
         Parameter("quick", "", bool, False, False, replace(_QUICK, implies=quick)),
     )
-    return Command(kind.about, parameters, call, shorter="--quick is a small one")
+    return Command(kind.about, parameters, call)
 
 
 def _of_kind(kind: Kind, parameter: Parameter) -> Parameter:

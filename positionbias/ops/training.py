@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from positionbias.core.errors import SettingError
 from positionbias.core.extras import check_models
-from positionbias.core.operation import Before, Out, Overwrite, Source, operation
+from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, model_place, output_place, pasted
 from positionbias.core.progress import hint, say, set_quiet
 from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, flag_of, given_flags, setting
@@ -99,7 +98,6 @@ def train(
         ),
     ] = None,
     resume: Annotated[bool, Setting("Continue an interrupted training with the same settings.")] = False,
-    before: Before = None,
     out: Out,
     overwrite: Overwrite = False,
 ) -> Training | None:
@@ -142,7 +140,6 @@ def train(
         place,
         resume=resume,
         overwrite=overwrite,
-        before=partial(_announce, before, opened, plan, place),
         on_validation=lambda row: _say_row(row),
         tracker=tracker,
     )
@@ -167,17 +164,6 @@ def _placed(settings: S, names: Iterable[str]) -> S:
     given = {name: value for name in names if (value := getattr(settings, name)) is not None}
     found: dict[str, Any] = {name: input_place(value, flag=flag_of(name)) for name, value in given.items()}
     return replace(settings, **found)
-
-
-def _announce(before: Callable[[str, float | None], None] | None, collection: Collection, plan: TrainPlan, place: Path) -> None:
-    """Call ``before``, where it was given and no other process trains too."""
-    if before is None or os.environ.get("WORLD_SIZE", "1") != "1":
-        return
-    from positionbias.experiments.estimate import Estimator, training
-    from positionbias.training.state import unfinished
-
-    work, _ = training(collection, plan, unfinished(place))
-    before(f"training of {work.amount:,.0f} steps", Estimator({}).seconds(work))
 
 
 def _leave_group() -> None:

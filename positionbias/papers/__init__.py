@@ -48,7 +48,7 @@ class StudyCommand:
     ``epochs`` says whether the length of a training may be given in epochs; ``decided`` are training settings that the study sets, each
     with the reason. ``teacher`` is the default kind of the teacher, if there is one, in the field of that name. With --quick, options
     default to ``quick_sizes`` (in words ``quick``), and with ``quick_steps`` trainings to a number of steps. ``lasting`` describes the
-    default number of epochs, ``shorter`` the ways to save time.
+    default number of epochs.
     """
 
     settings: type
@@ -64,7 +64,6 @@ class StudyCommand:
     quick: str = ""
     quick_sizes: Mapping[str, object] = field(default_factory=dict)
     quick_steps: bool = True
-    shorter: str = "--dry-run shows the steps; --quick, or fewer --seeds and --models, take less"
 
     @property
     def trains(self) -> bool:

@@ -16,7 +16,6 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from positionbias.core.computed import Spent, Stopwatch
 from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import SILENT, Progress
 from positionbias.core.run import Run
@@ -246,9 +245,7 @@ class BlockScorer:
         run, texts, model = block.run(self.name), block.texts_by_id(), self.model()
         passages = self.collection if block.carried is None else block.carried
         assert passages is not None
-        watch = Stopwatch()
         done = score_candidates(model, passages, texts, run, self.config, self.bar, name=self.name, seen=block.seen)
-        done.spent = watch.spent()
         self._here += 1
         return done
 
@@ -287,7 +284,6 @@ class _Counts:
     again: int
     empty: list[str]
     batch_tokens: int | None
-    spent: Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +297,7 @@ class _Keeper:
         scores = [done.scores[query_id] for query_id, _ in block.pairs]
         with open(path, "wb") as handle:
             np.save(handle, np.concatenate(scores).astype(np.float32, copy=False))
-        return _Counts(done.truncated, done.again, sorted(done.empty), done.batch_tokens, done.spent)
+        return _Counts(done.truncated, done.again, sorted(done.empty), done.batch_tokens)
 
 
 def keep_scores(
@@ -324,6 +320,6 @@ def keep_scores(
     ):
         ends = np.cumsum([len(own) for own in part.numbers(pairs)])
         scores = dict(zip(part.query_ids, np.split(np.load(place), ends[:-1]), strict=True))
-        done = Scored(scores, counts.truncated, counts.again, set(counts.empty), counts.batch_tokens, counts.spent)
+        done = Scored(scores, counts.truncated, counts.again, set(counts.empty), counts.batch_tokens)
         part.add_to(whole, done, pairs)
     return whole

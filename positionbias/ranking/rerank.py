@@ -10,7 +10,6 @@ from pathlib import Path
 import torch
 
 from positionbias.core.collection import Collection
-from positionbias.core.computed import Computed
 from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
@@ -28,7 +27,6 @@ from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_pairs, keep_
 from positionbias.ranking.config import Elsewhere, RankingConfig, Reranking, Spread
 from positionbias.ranking.score import check_passages, int8_agreement, known_queries, score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored, missing_behind, missing_scores
-from positionbias.ranking.spent import computed_on, shared_by
 from positionbias.results.result import Result
 from positionbias.results.runs import RerankingFigures
 
@@ -242,9 +240,7 @@ def rerank_run(
                 raise _no_scores(name, missing)
             done = replace(done, run=missing_behind(done.run), missing=sum(map(len, missing.values())))
         seconds: JsonObject = {} if done.seconds is None else {"seconds": round(done.seconds, 3)}
-        told = provenance(
-            threads=torch.get_num_threads(), device=str(device), **seconds, **_spent(checkpoint.model, done, spread).facts()
-        )
+        told = provenance(threads=torch.get_num_threads(), device=str(device), **seconds)
         manifest, target = replace(manifest, provenance=told), folder / out.name
         header = reranking.header.lines(manifest)
         write_run(target, apply_depth(run, done.run, depth, name=name), header=header, overwrite=True)  # that of a killed run
@@ -261,10 +257,3 @@ def rerank_run(
         }
         write_manifest(manifest_path(target), replace(manifest, content=content))
     return replace(done, own=own)
-
-
-def _spent(model: AnyRanker, done: Rescored, spread: Spread | None) -> Computed:
-    """Return what was computed, over all runs that scored the blocks."""
-    encoded = done.passages + done.counts.again if done.cached else 0
-    workers = shared_by(spread, done.blocks)
-    return computed_on(model.device, done.counts.spent, workers=workers, passages=encoded, pairs=done.run.pairs)

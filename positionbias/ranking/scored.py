@@ -8,7 +8,6 @@ from typing import Protocol
 
 import numpy as np
 
-from positionbias.core.computed import Spent
 from positionbias.core.run import Run
 
 __all__ = ["PassageTexts", "Scored", "missing_behind", "missing_scores"]
@@ -25,7 +24,7 @@ class Scored:
     """Scores by query id, ``(candidates,)`` float32 each, in the candidates' order, and counts. NaN: an endpoint gave none.
 
     ``truncated``: passages (or pairs) at the model's limit, which may have been cut; ``again``: repeated encodings of passages; ``empty``: queries
-    without a word; ``batch_tokens``: the batch size to which the device's memory forced a cut; ``spent``: what scoring blocks took.
+    without a word; ``batch_tokens``: the batch size to which the device's memory forced a cut.
     """
 
     scores: dict[str, np.ndarray] = field(default_factory=dict)
@@ -33,7 +32,6 @@ class Scored:
     again: int = 0
     empty: set[str] = field(default_factory=set)
     batch_tokens: int | None = None
-    spent: Spent = field(default_factory=Spent, compare=False)
 
     def add(self, other: Scored) -> None:
         """Add the scores and counts of other pairs."""
@@ -42,7 +40,6 @@ class Scored:
         self.again += other.again
         self.empty |= other.empty
         self.batch_tokens = min(filter(None, (self.batch_tokens, other.batch_tokens)), default=None)
-        self.spent = Spent.of((self.spent, other.spent))
 
 
 def missing_scores(run: Run) -> dict[str, list[str]]:

@@ -42,7 +42,6 @@ from positionbias.ranking.config import Elsewhere, RankingConfig, Spread, Taught
 from positionbias.ranking.query_blocks import Pairs
 from positionbias.ranking.score import check_passages, int8_agreement, known_queries
 from positionbias.ranking.scored import Scored
-from positionbias.ranking.spent import computed_on, shared_by
 
 __all__ = ["teach"]
 
@@ -138,15 +137,12 @@ def teach(
             manifest,
             splits=asked.splits,
             content=counted,
-            facts=lambda spent: {
+            facts=lambda: {
                 "threads": torch.get_num_threads(),
                 "device": str(model.model.device),
                 "batch_tokens": scorer.batch_tokens,
                 **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
                 "seconds": round(time.perf_counter() - began, 3),
-                **computed_on(
-                    model.model.device, held.spent if held else spent, workers=shared_by(spread, len(cut)), pairs=sum(sizes)
-                ).facts(),
             },
             map_shards=over,
         )
@@ -261,7 +257,7 @@ class _Scorer(BlockScorer):
         """Return the block's rankings and counts."""
         done = self(block)
         self.batch_tokens = min(filter(None, (self.batch_tokens, done.batch_tokens)), default=None)
-        return ScoredBlock(block.run(self.name).rescored(self.name, done.scores).rankings(), _counts(done), done.spent)
+        return ScoredBlock(block.run(self.name).rescored(self.name, done.scores).rankings(), _counts(done))
 
 
 @dataclass(frozen=True, slots=True)

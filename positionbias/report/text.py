@@ -43,7 +43,6 @@ TEXTS = {
     "RotationFigures": ("report.collection_text", "rotation_text"),
     "SampleFigures": ("leakage.text", "sample_text"),
     "SelectionFigures": ("report.collection_text", "selection_text"),
-    "StepPlan": ("report.plan_text", "step_plan_text"),
     "Suspicion": ("contamination.text", "suspicion_text"),
     "TaskFigures": ("pooling.text", "pools_text"),
     "TeachingFigures": ("report.model_text", "teaching_text"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import torch
 
@@ -12,10 +12,10 @@ from positionbias.core.seeds import key64
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.kinds import begins_with, model_over
 from positionbias.models.protocols import Ranker
-from positionbias.training.from_words import model_of_texts, model_of_words
+from positionbias.training.from_words import model_of_words
 from positionbias.training.plan import TrainPlan, check_loss
 
-__all__ = ["build_model", "model_like"]
+__all__ = ["build_model"]
 
 
 def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mapping[str, int]]:
@@ -35,21 +35,6 @@ def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mappin
             return start, {}
         assert plan.encoder is not None
         return model_over(plan.kind, plan.model, plan.encoder), {}
-
-
-def model_like(plan: TrainPlan, texts: Sequence[str]) -> Ranker | None:
-    """Return a model of the plan's shape over the words of a few texts, to time it; its weights do not matter.
-
-    None if it starts from a checkpoint that does not exist yet.
-    """
-    if plan.start is not None and plan.start.exists():
-        return load_checkpoint(plan.start).ranker
-    with torch.random.fork_rng(devices=[]):
-        if plan.encoder is not None:
-            return model_over(plan.kind, plan.model, plan.encoder)
-        if plan.model is None or begins_with(plan.kind) == "encoder":
-            return None
-        return model_of_texts(plan, texts)
 
 
 def _start(plan: TrainPlan) -> Ranker | None:

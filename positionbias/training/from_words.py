@@ -16,10 +16,10 @@ from positionbias.models.pacrr import PACRR
 from positionbias.models.protocols import Ranker
 from positionbias.models.word_model import WordModel
 from positionbias.models.word_vectors import WordVectors, embedding_matrix, read_word_vectors
-from positionbias.text.vocabulary import Vocabulary, count_words, known_words
+from positionbias.text.vocabulary import Vocabulary, known_words
 from positionbias.training.plan import TrainPlan
 
-__all__ = ["model_of_texts", "model_of_words"]
+__all__ = ["model_of_words"]
 
 
 def model_of_words(collection: Collection, plan: TrainPlan, start: Ranker | None) -> tuple[Ranker, Mapping[str, int]]:
@@ -45,13 +45,6 @@ def model_of_words(collection: Collection, plan: TrainPlan, start: Ranker | None
         model.set_idf(passages_with, len(collection), first=len(start.vocabulary))
     counted = {"words": len(model.vocabulary.words), "words_of_the_start": len(start.vocabulary.words)}
     return model, {**counted, "words_with_a_given_vector": len(vectors)}
-
-
-def model_of_texts(plan: TrainPlan, texts: Sequence[str]) -> Ranker:
-    """Return a new model of the plan's shape over the words of a few texts; its weights do not matter."""
-    passages_with: Counter[str] = Counter()
-    counts = count_words(texts, passages_with)
-    return _new(plan, counts, passages_with, len(texts), None)[0]
 
 
 def _new(

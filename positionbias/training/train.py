@@ -47,14 +47,13 @@ def train_model(
     *,
     resume: bool = False,
     overwrite: bool = False,
-    before: Callable[[], None] = lambda: None,
     on_validation: Callable[[Row], None] = lambda row: None,
     tracker: str | None = None,
 ) -> Checkpoint:
     """Train a model by ``plan`` and write its checkpoint to ``out``.
 
     In several processes (``accelerate launch``, ``torchrun``) all must make this call, and all must see ``out``; only the main one calls
-    ``on_validation``. ``before`` is called after all checks, before the first step.
+    ``on_validation``.
 
     Raises:
         InputError: candidates that do not fit collection and split, nothing to resume, or settings that differ from those it began with.
@@ -66,7 +65,7 @@ def train_model(
     towards = Towards(out, plan.settings(collection), resume)
     devices = find_devices(plan.training.precision, tracker, out.parent / "tensorboard")
     with torch_threads(plan.training.threads):
-        _train(collection, plan, towards, devices, before, on_validation, overwrite)
+        _train(collection, plan, towards, devices, on_validation, overwrite)
     devices.wait()
     return load_checkpoint(out)
 
@@ -76,7 +75,6 @@ def _train(
     plan: TrainPlan,
     towards: Towards,
     devices: Devices,
-    before: Callable[[], None],
     on_validation: Callable[[Row], None],
     overwrite: bool,
 ) -> None:
@@ -101,7 +99,6 @@ def _train(
     model, counted = build_model(collection, plan)
     if plan.training.offset_positions:
         check_offsets(model)
-    before()
     if weighed is not None and devices.main:
         say(weighed.told())
     with devices.own_generator():

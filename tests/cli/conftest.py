@@ -13,8 +13,6 @@ import pytest
 from tests import forked
 
 POSBIAS = [sys.executable, "-c", forked.POSBIAS]
-# as the fixture short_timings
-FORKED = f"from positionbias.core import timing; timing.PATIENCE = {forked.PATIENCE}; {forked.POSBIAS}"
 RunPosbias = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -25,7 +23,7 @@ def run_posbias(tmp_path: Path) -> RunPosbias:
     def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
         env = {**os.environ, "PYTHONWARNINGS": "error", "COLUMNS": "200", **environment}
         if hasattr(os, "fork") and not any(name.startswith("PYTHON") for name in environment):
-            return forked.forked(arguments, tmp_path, env, FORKED)
+            return forked.forked(arguments, tmp_path, env)
         return subprocess.run(
             [*POSBIAS, *map(str, arguments)],
             cwd=tmp_path,

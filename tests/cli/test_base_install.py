@@ -89,7 +89,7 @@ trainset clicks clicked --candidates clicked.run --out triples
 pool coverage runs qrels.txt --systems systems.tsv --depth 5 --out covered
 pool reliability runs qrels.txt --systems systems.tsv --pools 4 --out pools
 pool verdict new.run qrels.txt --pool-runs runs --systems systems.tsv --out verdict
-study pooling --task simulated runs qrels.txt systems.tsv --pools 4 --depth 5 --out pooling --yes
+study pooling --task simulated runs qrels.txt systems.tsv --pools 4 --depth 5 --out pooling
 contamination suspect planted --run other.run --fresh-run fresh.run --control-run both.run --control-fresh-run fresh.run --candidates test.run --fresh fresh --fresh-candidates fresh.run --out suspected
 report evaluated audited pools --out report.html
 verify planted leaks
@@ -111,10 +111,10 @@ vectors distil planted --encoder minilm --out word-vectors
 encoder planted --out encoder
 ats planted --model model
 mats planted --model model
-study position-bias planted --out study --yes
-study leakage planted --target test --source train --pairs leaks --out study --yes
-study contamination planted --target test --encoder minilm --out study --yes
-study tripclick clicked --test-split test --encoder minilm --out study --yes
+study position-bias planted --out study
+study leakage planted --target test --source train --pairs leaks --out study
+study contamination planted --target test --encoder minilm --out study
+study tripclick clicked --test-split test --encoder minilm --out study
 demo --out demo
 """
 

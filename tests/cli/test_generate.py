@@ -77,20 +77,6 @@ def test_only_what_somebody_gave_is_stated(arguments: tuple[str, ...], values: t
     assert given.stated == stated
 
 
-def test_a_long_work_is_announced_and_yes_answers_the_question(capsys: pytest.CaptureFixture[str]) -> None:
-    def work(given: Given) -> None:
-        given["before"]("a lamp", 60.0)
-
-    run(Command("Light it.", (), work, shorter="a candle is one"), "--yes")
-    assert "a lamp: about 1 minute at most" in capsys.readouterr().err
-
-
-def test_short_works_have_no_such_question() -> None:
-    assert "before" not in given_to()
-    with pytest.raises(click.NoSuchOption):
-        given_to("--yes")
-
-
 def test_a_family_makes_the_member_that_is_called_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
     members = {name: (__name__, "lamp", f"The {name} lamp.") for name in ("red", "green")}
     family = LazyGroup("lamps", commands_at=lambda: members, family=True)

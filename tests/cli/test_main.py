@@ -109,7 +109,6 @@ WITHOUT_SEED = {
     "leakage clean",
     "leakage find",
     "list",
-    "plan",
     "pool coverage",
     "show",
     "retrieve",

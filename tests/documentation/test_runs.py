@@ -36,7 +36,6 @@ TOY = {
     r"--lengths 128,256,512": "--lengths 64,128",
     r"(posbias leakage (?:find|clean) (?!.*--remove).*)": r"\1 --threshold 0.99",  # of an encoder that nobody knows
     r"(posbias debias \w+(?: --workers \d)?)$": r"\1 --overwrite",  # what an earlier section has written
-    r"(posbias plan (?!.*--rate).*)": r"\1 --seconds 0.1",
     r"(posbias study (?!.*--dry-run).*)": r"\1 --dry-run",
 }
 # What no test can run, and why.

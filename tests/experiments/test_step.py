@@ -101,7 +101,7 @@ def test_content_of_a_folder(tmp_path: Path) -> None:
     assert content_of(folder) != third
 
 
-UNITS = Work("units", 10, by=2.0)
+UNITS = Work("units", 10)
 
 
 def dry(folder: Path, settings: dict, inputs: dict | None = None, work: Work | None = UNITS) -> Steps:
@@ -120,23 +120,23 @@ def test_a_dry_run_says_what_is_done_and_what_would_be_made(study: Study) -> Non
     done = dry(study.folder, {"k": 1})
     assert (done.planned, done.unmade) == ([Planned("thing", True)], set())
     other = dry(study.folder, {"k": 2})
-    assert (other.planned, other.unmade) == ([Planned("thing", False, 20.0)], {study.folder / "thing"})
+    assert (other.planned, other.unmade) == ([Planned("thing", False, None)], {study.folder / "thing"})
     assert dry(study.folder, {"k": 2}, work=None).planned == [Planned("thing", False, None)]
     # what it rests on is not there yet: it would be made again whatever its receipt says
-    assert dry(study.folder, {"k": 1}, {"collection": None}).planned == [Planned("thing", False, 20.0)]
+    assert dry(study.folder, {"k": 1}, {"collection": None}).planned == [Planned("thing", False, None)]
     assert sorted((path, path.stat().st_mtime_ns) for path in study.folder.rglob("*")) == before
 
 
 def test_a_dry_run_goes_by_what_the_study_has_taken(tmp_path: Path) -> None:
     steps = Steps(tmp_path)
     for name in ("one", "two"):
-        steps.make(name, tmp_path / name, {}, {}, (tmp_path / name).touch, work=Work("units", 5, by=1e9))
+        steps.make(name, tmp_path / name, {}, {}, (tmp_path / name).touch, work=Work("units", 5))
         receipt = tmp_path / "steps" / f"{name}.json"
         record = json.loads(receipt.read_text())
         record["seconds"] = {"one": 1.0, "two": 4.0}[name]
         receipt.write_text(json.dumps(record))
     assert dry(tmp_path, {}).planned == [Planned("thing", False, 5.0)]  # 5 s for 10 units then, 10 units now
-    assert dry(tmp_path, {}, work=Work("other units", 10, by=3.0)).planned == [Planned("thing", False, 30.0)]
+    assert dry(tmp_path, {}, work=Work("other units", 10)).planned == [Planned("thing", False, None)]
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0 s"), (99, "99 s"), (150, "2 min"), (7200, "2.0 h")])

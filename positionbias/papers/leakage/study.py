@@ -161,7 +161,7 @@ class _Study:
             return with_leaked(held, passages, name="to-score")
 
         inputs = {"collection": self.collection.path, "candidates": candidates, **{path.name: path for path in leaked}}
-        work = Work("queries joined with leaked passages", self.collection.count_queries(target), by=3e-3)
+        work = Work("queries joined with leaked passages", self.collection.count_queries(target))
         return self.workspace.derived_run(f"to-score-{target}", "study leakage", {"split": target}, inputs, made, work=work)
 
 

@@ -131,7 +131,6 @@ class PoolingSettings:
 COMMAND = StudyCommand(
     settings=PoolingSettings,
     collections=(),
-    shorter="fewer --pools and --repeats take less",
     help=r"""Can test collections made by one kind of system judge another?
 
 For each task, measures the relevant documents found by each kind of system, pools drawn from one kind and their judgement of the others, groups

@@ -65,7 +65,7 @@ def run_study(settings: PoolingSettings, steps: Steps) -> Path:
         name = f"Pools: {', '.join(parts)}"
         save_results(place, results, _manifest(name, settings.record(), refs, settings.pools.seed), overwrite=True)
 
-    work = Work("results of pools joined", len(inputs), by=0.05)
+    work = Work("results of pools joined", len(inputs))
     return steps.make("measure", place, settings.record(), inputs, make, work=work)
 
 
@@ -163,9 +163,9 @@ class _Task:
 
         runs = len(self.found.files)
         amount = runs * len(self.measures) * pools
-        work = Work("runs × measures × pools", amount, by=3e-5)
+        work = Work("runs × measures × pools", amount)
         if name == "kinds":  # only scores
-            work = Work("runs × measures × pools of permuted kinds", amount, by=4e-6)
+            work = Work("runs × measures × pools of permuted kinds", amount)
         note = f"{pools:,} pools, {runs:,} runs" if pools > 1 else f"{runs:,} runs"
         return self.steps.make(f"{self.given.name}/{name}", place, settings, self.checksums, make, work=work, note=note)
 

@@ -205,7 +205,7 @@ def _selection_step(workspace: Workspace, source: Path, place: Path, selection: 
         )
 
     inputs = {"collection": workspace.checksum(source)} | ({} if by is None else {"chosen by": workspace.checksum(by)})
-    work = Work("queries selected from", workspace.counted(source).count_queries(TRAIN), by=2e-4)
+    work = Work("queries selected from", workspace.counted(source).count_queries(TRAIN))
     return workspace.steps.make(f"select-{place.parent.name}-{place.name}", place, selection.record(), inputs, make, work=work)
 
 

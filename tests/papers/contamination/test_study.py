@@ -173,7 +173,7 @@ def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(finished: Path,
     assert not finished.with_name("dry").exists()
     assert [step.name for step in workspace.planned] == ALL
     assert not any(step.done for step in workspace.planned)
-    assert all(step.seconds is not None for step in workspace.planned)
+    assert all(step.seconds is None for step in workspace.planned)  # no step has run yet
     notes = {step.name: step.note for step in workspace.planned}
     # 27 and 18 groups, 8 a batch, two epochs; the students' as above
     assert notes["train-teacher-tk-test-seed-1"] == "at most 12 steps"

@@ -259,7 +259,7 @@ def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(
     assert not finished.with_name("dry").exists()
     assert [step.name for step in workspace.planned] == STEPS
     assert not any(step.done for step in workspace.planned)
-    assert all(step.seconds is not None for step in workspace.planned)
+    assert all(step.seconds is None for step in workspace.planned)  # no step has run yet
     notes = {step.name: step.note for step in workspace.planned}
     assert notes["train-tk-no-20-seed-1"] == "at most 3 steps"  # ten queries, four a batch
     again = Workspace(finished, dry_run=True)

@@ -100,11 +100,11 @@ def test_a_dry_run_writes_nothing_and_knows_every_step(
         "measure": 1,
     }
     assert not any(step.done for step in workspace.planned)
-    assert all(step.seconds is not None and step.seconds > 0 for step in workspace.planned)
+    assert all(step.seconds is None for step in workspace.planned)  # no step has run yet
     assert {step.note for step in workspace.planned if step.name.startswith("train")} == {"at most 2 steps"}
     result = workspace.steps.plan("graded")
     text = plan_text([result])
-    assert f"{len(workspace.planned)} of {len(workspace.planned)} steps to be made, about " in text
+    assert f"{len(workspace.planned)} of {len(workspace.planned)} steps to be made" in text
     assert (result.count, len(result.payload.rows)) == (len(workspace.planned), len(workspace.planned))
 
 

@@ -1,1 +1,0 @@
-"""What a step with a model takes at a size: time, memory, disk and network, from measured rates and stated assumptions."""
