@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from positionbias.audit import captions
 from positionbias.audit.curves import response_figure
-from positionbias.audit.explorer import explorer_block
 from positionbias.audit.figure_tables import bucket_tables, gain_table, movement_table, response_places_table, segment_table
 from positionbias.audit.forest import CARD, compare_figure, effects_figure, has_effects
+from positionbias.audit.largest_effects import largest_block
 from positionbias.audit.length_report import grid_caption, grid_cells_table, grid_effects_table, grid_figure, grid_table
 from positionbias.audit.plots import gain_figure, length_figure, movement_figure, quality_figure, segment_figure
 from positionbias.audit.select import (
@@ -209,9 +209,9 @@ PART = Part(
         ),
         PageSection(
             "queries",
-            "Every query",
+            "Single queries",
             "What a change of its passage does to each query. One query says little: scores change for many reasons, and the verdict rests on all of them.",
-            each(explorer_block),
+            each(largest_block),
         ),
         PageSection(
             "sensitivity",

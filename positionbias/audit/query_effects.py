@@ -35,14 +35,9 @@ def effects_of_model(
     if rotated is None and not moved:
         return None
     ids, nothing = task.query_ids, [None] * len(task.query_ids)
-    after: Columns = {"cuts": nothing, "after": nothing, "ranks_after": nothing}
+    after: Columns = {"after": nothing, "ranks_after": nothing}
     if rotated is not None:
-        items = list(task.evidence.by_query.values())
-        passages = sorted({item.passage_id for item in items})
-        rotation = settings.rotations()[0]
-        cuts = {name: rotation.cut(text, name) for name, text in zip(passages, task.collection.texts(passages), strict=True)}
         after = {
-            "cuts": [cuts[item.passage_id] for item in items],
             "after": rotated.values[settings.measures[0]][0].tolist(),
             "ranks_after": _ranks(task, rotated.first_run),
         }
@@ -51,13 +46,10 @@ def effects_of_model(
     return _result(system, task, {**before, **after, "moved": columns}, settings)
 
 
-def effects_of_runs(
-    system: System, task: Task, runs: Sequence[Run], values: np.ndarray, cuts: Sequence[int], settings: AuditSettings
-) -> Result:
+def effects_of_runs(system: System, task: Task, runs: Sequence[Run], values: np.ndarray, settings: AuditSettings) -> Result:
     """Return the figures by query of a run and the first one over a rotated collection; ``values (runs, queries)`` of the first measure."""
     before, after = runs[:2]
     columns = {
-        "cuts": cuts,
         "before": values[0].tolist(),
         "after": values[1].tolist(),
         "ranks_before": _ranks(task, before),
@@ -97,8 +89,6 @@ def _result(system: System, task: Task, columns: Columns, settings: AuditSetting
         quality=settings.measures[0],
         query_ids=[item.query_id for item in items],
         passage_ids=[item.passage_id for item in items],
-        starts=[None if whole else item.start for item in items],
-        ends=[None if whole else item.end for item in items],
         places=[None if whole else _number(item.relative) for item in items],
         words=[item.words for item in items],
         **columns,

@@ -55,14 +55,13 @@ HOW = "To find out: posbias debias COLLECTION, run your system on it, then posbi
 
 class Moves(NamedTuple):
     """The moves of one rotation, ``(queries,)`` each: the place of the sentence with the answer before and after, in [0, 1], and the cut as a share of
-    the passage; all NaN for skipped draws, which are counted by reason. ``offsets`` are the cuts in characters, of all draws.
+    the passage; all NaN for skipped draws, which are counted by reason.
     """
 
     before: np.ndarray
     after: np.ndarray
     cuts: np.ndarray
     left_out: Counter[str]
-    offsets: Sequence[int]
 
 
 def two_run_verdict(
@@ -142,7 +141,7 @@ def two_run_verdict(
     return [
         system.result(task, VERDICT, verdict, value=found.value, interval=found.interval, count=queries),
         system.result(task, TWO_RUNS, figures, value=None, count=queries),
-        effects_of_runs(system, task, runs, values, moves[0].offsets, settings),
+        effects_of_runs(system, task, runs, values, settings),
     ]
 
 
@@ -150,7 +149,7 @@ def _without_answers(
     system_name: str, task: Task, runs: Sequence[Run], rotated: Sequence[RotatedRun], settings: AuditSettings
 ) -> list[Result]:
     """Return "cannot tell", as the movement of the evidence is unknown, and the change by rotation."""
-    moves = _moves(task, rotated, settings)
+    _moves(task, rotated, settings)  # checks that they are rotations
     system = System(system_name, run=runs[0])
     values = task.values(runs[0], settings.measures)
     after = compared(task, runs[0], runs[1:], settings.measures)
@@ -169,7 +168,7 @@ def _without_answers(
     if alike < UNLIKE:
         verdict = _of_unlike(verdict, shared)
     first_two = np.array([values[measure], after.values[measure][0]])
-    by_query = effects_of_runs(system, task, runs, first_two, moves[0].offsets, settings)
+    by_query = effects_of_runs(system, task, runs, first_two, settings)
     return [system.result(task, VERDICT, verdict, value=None, count=0), *gaps, by_query]
 
 
@@ -291,7 +290,6 @@ def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], setting
         places.setdefault(item.passage_id, []).append(index)
     ids = list(places)
     columns = np.full((3, len(items)), np.nan)
-    offsets = [0] * len(items)
     left_out, strange = Counter[str](), []
     for passage_id, text, turned in zip(ids, task.collection.texts(ids), rotated.texts(ids), strict=True):
         cut = found_cut(text, turned)
@@ -300,7 +298,6 @@ def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], setting
             continue
         words, sentences = unit_starts(text, settings.matching.words), [*sentence_starts(text), len(text)]
         for index in places[passage_id]:
-            offsets[index] = cut
             place = _place(items[index], cut, words, sentences)
             if isinstance(place, str):
                 left_out[place] += 1
@@ -313,7 +310,7 @@ def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], setting
             found=f"{len(strange):,} of {len(ids):,} passages with answers that are not, the first {strange[0]!r}",
             do="make it with: posbias debias",
         )
-    return Moves(columns[0], columns[1], columns[2], left_out, offsets)
+    return Moves(columns[0], columns[1], columns[2], left_out)
 
 
 def _place(item: Evidence, cut: int, words: Sequence[int], sentences: Sequence[int]) -> tuple[float, float, float] | str:

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-__all__ = ["TEXTS", "Shown"]
-
-TEXTS = 300  # queries whose texts a page shows
+__all__ = ["Shown"]
 
 
 def _showing() -> Any:
@@ -85,14 +83,12 @@ class Shown:
         place: Path = _showing().save(self, out, overwrite=overwrite)
         return place
 
-    def report(self, out: str | Path, *, overwrite: bool = False, texts: int = TEXTS) -> Path:
+    def report(self, out: str | Path, *, overwrite: bool = False) -> Path:
         """Write the page that ``posbias report`` makes of these results; return its path.
-
-        ``texts``: for how many queries an audit's page shows texts of its collection; 0: none.
 
         Raises:
             OutputExistsError: ``out`` exists and ``overwrite`` is false.
             SettingError: there are no results.
         """
-        place: Path = _showing().report(self, out, overwrite=overwrite, texts=texts)
+        place: Path = _showing().report(self, out, overwrite=overwrite)
         return place

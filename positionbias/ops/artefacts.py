@@ -14,7 +14,6 @@ from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, output_place, pasted, replaced_file
 from positionbias.core.progress import hint, track
 from positionbias.core.settings import Panel, Setting
-from positionbias.core.shown import TEXTS
 from positionbias.core.splitter import remark_mixed_splitters
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Written
@@ -219,17 +218,6 @@ def make_report(
             place="written",
         ),
     ] = None,
-    texts: Annotated[
-        int,
-        Setting(
-            "Queries of an audit whose texts the page shows, those with the largest effects, from the collection that the results name.",
-            least=0,
-            metavar="N",
-        ),
-    ] = TEXTS,
-    no_texts: Annotated[
-        bool, Setting("Show no text of queries and passages, as for a page that is published: ids stand in their place.")
-    ] = False,
     out: Out,
     overwrite: Overwrite = False,
 ) -> Page:
@@ -239,7 +227,7 @@ def make_report(
     Several folders stand side by side.
 
         posbias report squad-study --out report.html --tables tables
-        posbias report squad-minilm --out page.html --no-texts --summary summary.md
+        posbias report squad-minilm --out page.html --summary summary.md
 
     Returns:
         The page, its results and tables.
@@ -261,7 +249,7 @@ def make_report(
 
     summary_file = None if summary is None else replaced_file("--summary", summary)
     places = list(map(input_place, folders))
-    page = page_of(places, output_place(out), title=title, overwrite=overwrite, texts=0 if no_texts else texts)
+    page = page_of(places, output_place(out), title=title, overwrite=overwrite)
     hint(f"written to {pasted(page.path)}")
     if tables is not None:
         save_tables(page.tables, output_place(tables), overwrite=overwrite)
@@ -278,7 +266,6 @@ def page_of(
     *,
     title: str | None = None,
     overwrite: bool,
-    texts: int = TEXTS,
 ) -> Page:
     """Write the page about these folders of results."""
     from positionbias.report.first_screen import summary
@@ -286,7 +273,7 @@ def page_of(
     from positionbias.report.load import load_studies
 
     studies = load_studies(folders)
-    path = write_page(studies, out, title=title, overwrite=overwrite, texts=texts)
+    path = write_page(studies, out, title=title, overwrite=overwrite)
     remark_mixed_splitters({study.title: study.manifest.versions for study in studies})
     said = summary(studies, title or page_title(studies))
     return Page(path, [result for study in studies for result in study.results], report_tables(studies), said)

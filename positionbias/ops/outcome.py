@@ -234,7 +234,7 @@ def study_of(outcome: Any, place: Path = Path()) -> Study:
     is_collection = isinstance(outcome, Collection)
     results = [*_held(outcome), *_counted_in_making(outcome)] if is_collection else list(outcome.results)
     manifest = outcome.manifest(place) if isinstance(outcome, Measurements) else _manifest_of_artefact(outcome, results, place)
-    return Study(1, manifest.name or place.name, place.name, results, manifest, place=place)
+    return Study(1, manifest.name or place.name, place.name, results, manifest)
 
 
 def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) -> Manifest:

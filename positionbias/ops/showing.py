@@ -80,9 +80,9 @@ def save(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
     return place
 
 
-def report(outcome: Shown, out: Place, *, overwrite: bool, texts: int) -> Path:
+def report(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
     """Write the page of the results."""
-    return write_page([_with_results(outcome, out, "report")], output_place(out), overwrite=overwrite, texts=texts)
+    return write_page([_with_results(outcome, out, "report")], output_place(out), overwrite=overwrite)
 
 
 def _with_results(outcome: Shown, out: Place, what: str) -> Study:

@@ -25,7 +25,6 @@ __all__ = [
     "Card",
     "Drawing",
     "FigureKind",
-    "Interactive",
     "Picture",
     "Section",
     "Sheet",
@@ -89,22 +88,6 @@ class Sheet:
 
 
 @dataclass(frozen=True, slots=True)
-class Interactive:
-    """A part of the page that one of our scripts fills: ``script`` names its template in ``report/templates``.
-
-    The script finds the element with the id ``anchor`` and, in its ``<script type="application/json">``, the ``data`` (what msgspec
-    can encode). It runs once a page, whatever the number of elements, and so finds them by ``[data-script=NAME]``. Where no script runs, and
-    on paper, the ``fallback`` sentence stands.
-    """
-
-    anchor: str
-    title: str
-    script: str
-    data: object
-    fallback: str
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """The answer to one question in large words, its basis and its meaning; ``sure`` sets the style of its edge."""
 
@@ -136,7 +119,6 @@ class Block:
     drawings: list[Drawing] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
     sheets: list[Sheet] = field(default_factory=list)
-    interactive: list[Interactive] = field(default_factory=list)
     moved: str = ""  # the anchor of a figure that stands at the top of the page instead
 
     def draw(self, name: str, kind: FigureKind, results: Sequence[Result]) -> None:
@@ -150,7 +132,7 @@ class Block:
     @property
     def has_more_than_tables(self) -> bool:
         """Return whether anything precedes the tables."""
-        return any((self.cards, self.findings, self.sentences, self.pictures, self.interactive, self.moved))
+        return any((self.cards, self.findings, self.sentences, self.pictures, self.moved))
 
 
 def block_of(

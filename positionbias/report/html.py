@@ -12,12 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-import msgspec
-
 from positionbias import __version__
 from positionbias.core.publish import atomic_file
-from positionbias.core.shown import TEXTS
-from positionbias.report.blocks import Section
 from positionbias.report.definitions import used_in
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.first_screen import first_screen
@@ -26,7 +22,6 @@ from positionbias.report.page import build_sections
 from positionbias.report.provenance import facts_of
 from positionbias.report.table import Cell, Table, as_csv, as_latex, header_groups, row_spans
 from positionbias.report.tiles import MOST_TILES
-from positionbias.results.select import distinct
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -41,7 +36,6 @@ PAGE_COLOURS: Mapping[str, Colour] = {
     "muted": MUTED,
     "accent": SERIES[0],
     "link": Colour("#0b5cad", "#7dbdff"),
-    "mark": Colour("#ffe28a", "#5a4a00"),
     "raised": Colour("#f5f7f9", "#1d2127"),
     "good": Colour("#006b4f", "#4fd1a8"),
     "bad": Colour("#b33f00", "#ff9a57"),
@@ -59,25 +53,20 @@ def write_report(
     *,
     title: str | None = None,
     overwrite: bool = False,
-    texts: int = TEXTS,
 ) -> Path:
     """Write one self-contained HTML page about these folders of results (saved by ``results.result.save_results``).
 
-    The same folders give the same bytes. ``texts``: of how many queries an audit's page shows texts, from the collection that its results name;
-    0: ids stand in their place.
+    The same folders give the same bytes.
 
     Raises:
         InputError: a folder without results, or no folder.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    return write_page(load_studies(folders), Path(out), title=title, overwrite=overwrite, texts=texts)
+    return write_page(load_studies(folders), Path(out), title=title, overwrite=overwrite)
 
 
-def write_page(
-    studies: Sequence[Study], out: Path, *, title: str | None = None, overwrite: bool = False, texts: int = TEXTS
-) -> Path:
+def write_page(studies: Sequence[Study], out: Path, *, title: str | None = None, overwrite: bool = False) -> Path:
     """Write the page about these studies, as ``write_report`` does."""
-    studies = [replace(study, texts=texts) for study in studies]
     with atomic_file(out, overwrite=overwrite) as partial:
         partial.write_text(render(studies, title=title), encoding="utf-8", newline="")
     return out
@@ -104,7 +93,7 @@ def render(studies: Sequence[Study], *, title: str | None = None) -> str:
         definitions=used_in(_text_of(summary + body)),
         provenance=[(study, facts_of(study)) for study in studies],
         style=environment.get_template("report.css").render(page=PAGE_COLOURS, dark_figures=dark_rules()),
-        scripts=[_script(environment, name) for name in (*SCRIPTS, *_own_scripts(sections))],
+        scripts=[_script(environment, name) for name in SCRIPTS],
         version=__version__,
     )
 
@@ -130,7 +119,6 @@ def _environment() -> Environment:
         row_groups=_row_groups,
         data_link=_data_link,
         exact_text=_exact_text,
-        inline_json=_inline_json,
         most_findings=MOST_FINDINGS,
     )
     return environment
@@ -146,19 +134,6 @@ class PageScript(NamedTuple):
 def _script(environment: Environment, name: str) -> PageScript:
     text = environment.get_template(f"{name}.js").render()
     return PageScript(text, "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii"))
-
-
-def _own_scripts(sections: Sequence[Section]) -> list[str]:
-    """Return the scripts of the interactive parts, each once."""
-    return distinct(item.script for section in sections for block in section.blocks for item in block.interactive)
-
-
-def _inline_json(data: object) -> Markup:
-    """Return JSON in which no text can end the element that holds it."""
-    from markupsafe import Markup
-
-    text = msgspec.json.encode(data).decode("utf-8")
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def _coded(text: str) -> Markup:

@@ -19,8 +19,7 @@ __all__ = ["Study", "load_studies"]
 class Study:
     """One folder of results; ``number`` counts from 1 and keeps its parts of a page apart from the others'.
 
-    ``published`` are a paper's figures about its collections. ``place`` is where the results lie, or will, to which their manifest's paths are relative; ``texts`` is
-    for how many queries a page may show texts of the collection that the manifest names.
+    ``published`` are a paper's figures about its collections.
     """
 
     number: int
@@ -29,8 +28,6 @@ class Study:
     results: list[Result]
     manifest: Manifest
     published: Published | None = None
-    place: Path | None = None
-    texts: int = 0
 
 
 def load_studies(folders: Sequence[Path | str]) -> list[Study]:
@@ -45,7 +42,7 @@ def load_studies(folders: Sequence[Path | str]) -> list[Study]:
     for number, place in enumerate(map(Path, folders), 1):
         folder = place / "results" if not (place / RESULTS).is_file() and (place / "results" / RESULTS).is_file() else place
         results, manifest = load_results(folder), read_manifest(folder)
-        studies.append(Study(number, manifest.name or place.name, place.name, results, manifest, place=folder))
+        studies.append(Study(number, manifest.name or place.name, place.name, results, manifest))
     return _distinguished(studies)
 
 

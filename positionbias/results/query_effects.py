@@ -16,8 +16,7 @@ _MOVED = "moved: "  # begins the name of a column of ``moved``
 class QueryEffects:
     """One entry a query in each column; saved as Parquet beside the JSON. None: does not apply, or was not measured.
 
-    ``starts`` and ``ends`` are the answer's characters in the passage as it is, ``places`` its relative position in [0, 1], ``words`` the passage's length. ``cuts`` are
-    the characters at which the passage was rotated (0: left as it was). ``before`` and ``after`` are values of ``quality`` and the ranks of the
+    ``places`` is the answer's relative position in the passage as it is, in [0, 1], ``words`` the passage's length. ``before`` and ``after`` are values of ``quality`` and the ranks of the
     passage, with all passages as they are and rotated once. ``moved`` has each contrast of a manipulation, as shares of the
     evidence's mean worth (without answers: in mean deviations of a query's candidates' scores).
     """
@@ -25,11 +24,8 @@ class QueryEffects:
     quality: str
     query_ids: Sequence[str] = ()
     passage_ids: Sequence[str] = ()
-    starts: Sequence[int | None] = ()
-    ends: Sequence[int | None] = ()
     places: Sequence[float | None] = ()
     words: Sequence[int] = ()
-    cuts: Sequence[int | None] = ()
     before: Sequence[float | None] = ()
     after: Sequence[float | None] = ()
     ranks_before: Sequence[int | None] = ()

@@ -84,11 +84,8 @@ def test_two_passages_by_hand(tmp_path: Path) -> None:
     settings = AuditSettings(measures=("nDCG@10",), depth=2, needles=0, segments=0)
     effects = by_query(audit(small, [system(early)], settings))
     assert (effects.query_ids, effects.passage_ids) == (["q1", "q2"], ["p1", "p2"])
-    assert (effects.starts, effects.ends) == ([0, 18], [25, 32])
     # words with their stops: 6 + 4, and 4 + 4; the answer could begin at the fifth, and at the fifth
     assert (list(effects.words), list(effects.places)) == ([10, 8], [0.0, 1.0])
-    texts = dict(zip(passages, small.collection.texts(list(passages)), strict=True))
-    assert list(effects.cuts) == [Rotation(seed=1).cut(texts[name], name) for name in ("p1", "p2")]
     assert (effects.before, effects.ranks_before) == ([1.0, 1.0], [1, 1])
     assert (effects.after, effects.ranks_after) == ([1.0, 1.0], [1, 1])
     assert effects.moved == {}
@@ -122,7 +119,6 @@ def test_a_retriever_has_ranks_in_the_collection(collection: Collection) -> None
     assert max(known) <= 40
     # a bag of words is read alike wherever it is cut
     assert effects.before == pytest.approx(effects.after)
-    assert any(effects.cuts)
 
 
 def test_two_runs_have_the_first_rotations_figures(collection: Collection, task: Task, tmp_path: Path) -> None:
@@ -132,9 +128,6 @@ def test_two_runs_have_the_first_rotations_figures(collection: Collection, task:
     effects = by_query(found)
     ((_, figures),) = of_type(found, TwoRunFigures)
     assert np.mean(effects.before) == pytest.approx(figures.means["nDCG@10, original"])
-    passages = list(effects.passage_ids)
-    drawn = [Rotation(seed=1).cut(text, name) for name, text in zip(passages, collection.texts(passages), strict=True)]
-    assert list(effects.cuts) == drawn
     values = task.values(runs[0].run, ["nDCG@10"])["nDCG@10"]
     assert effects.after == values.tolist()
     assert effects.moved == {}
@@ -148,8 +141,7 @@ def test_without_answers_nothing_has_a_place(judged: Collection, tmp_path: Path)
         "mine", task, run_of(front_lover, task, judged), [RotatedRun(rotated, run_of(front_lover, task, rotated))], SETTINGS
     )
     for effects in (model, by_query(runs)):
-        assert set(effects.starts) == set(effects.places) == {None}
-        assert any(effects.cuts)
+        assert set(effects.places) == {None}
     assert list(model.moved) == [Contrast.TURNED.value, Contrast.HALVES.value]
     assert model.before == by_query(runs).before
     assert model.after == by_query(runs).after

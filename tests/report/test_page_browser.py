@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.report.blocks import Block, Interactive, Section
-from positionbias.report.html import PAGE_COLOURS, _environment, write_report
+from positionbias.report.html import PAGE_COLOURS, write_report
 
 from . import invented, invented_audit, invented_pools
 from .browser import Browser
@@ -116,15 +115,6 @@ def test_marks_have_their_exact_numbers(browser: Browser, pages: dict[str, Path]
     browser.open(pages["study"], width=1280)
     titles = browser.run("[...document.querySelectorAll('.hero .wide use > title')].map(title => title.textContent)")
     assert "nDCG@10, tk-original: −0.08565" in titles  # (0.395 − 0.432) / 0.432
-
-
-def test_an_interactive_part_gets_its_data_as_text() -> None:
-    hostile = {"text": "</script><script>hacked = 1</script><!-- & \u2028"}
-    part = Interactive("explorer-1", "Every query", "explorer", hostile, "It needs a script.")
-    section = Section("queries", "Every query", "", [Block("", interactive=[part])])
-    text = _environment().get_template("sections.html").render(sections=[section], several=False)
-    assert text.count("<script") == text.count("</script>") == 1
-    assert '<script type="application/json">{"text":"\\u003c/script\\u003e\\u003cscript\\u003e' in text
 
 
 def test_it_prints_without_contents(browser: Browser, pages: dict[str, Path]) -> None:

@@ -33,8 +33,7 @@ from positionbias.results.payloads import (
 from positionbias.results.result import Result, save_results
 from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
 
-from . import invented, invented_audit, invented_explorer, invented_pools
-from .test_explorer import unpacked
+from . import invented, invented_audit, invented_pools
 from .test_html import check
 
 NBSP = "\u00a0"
@@ -279,18 +278,10 @@ def test_a_summary_is_markdown(tmp_path: Path) -> None:
     assert lines[-2].startswith("- m\\|\\<b\\>: Train on rotated passages (posbias debias")
 
 
-def test_no_texts_leaves_ids(tmp_path: Path) -> None:
-    texts, queries = {"p1": invented_explorer.MILL}, {"q1": ("When was the mill built?", "p1", "1784")}
-    collection = invented_explorer.collection_of(tmp_path / "mills", texts, queries)
-    effects = invented_explorer.effects(queries, texts, {"p1": texts["p1"].index("It ground")}, [0.5], [-0.4])
-    place = invented_explorer.save(tmp_path / "a", [invented_explorer.result(effects)], collection)
-    quoted = make_report([place], out=tmp_path / "q.html").path
-    bare = make_report([place], out=tmp_path / "b.html", no_texts=True, summary=tmp_path / "s.md").path
-    assert unpacked(quoted)["texts"]["queries"] == {"q1": "When was the mill built?"}
-    assert unpacked(bare)["texts"] is None
-    for text in ("When was", "brothers", "flour"):
-        assert text not in bare.read_text("utf-8")
-    assert (tmp_path / "s.md").read_text("utf-8").startswith("### posbias report: Audit on squad\n")
+def test_a_summary_is_written_beside_the_page(tmp_path: Path) -> None:
+    place = invented_audit.save_audit(tmp_path / "a")
+    make_report([place], out=tmp_path / "a.html", summary=tmp_path / "s.md")
+    assert (tmp_path / "s.md").read_text("utf-8").startswith("### posbias report: ")
     with pytest.raises(SettingError, match="--summary .*: wanted a folder that exists"):
         make_report([place], out=tmp_path / "c.html", summary=tmp_path / "none" / "s.md")
     assert not (tmp_path / "c.html").exists()

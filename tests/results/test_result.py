@@ -62,7 +62,7 @@ PAYLOADS: list[Payload] = [
     PerQuery(["q1", "q2"], [0.0, 0.25], {"without candidates": 1}, ["passage p", "passage p"]),
     QueryEffects(
         "nDCG@10",
-        *(["q1", "q2"], ["p1", "p1"], [4, None], [9, None], [0.5, None], [12, 12], [0, 31]),
+        *(["q1", "q2"], ["p1", "p1"], [0.5, None], [12, 12]),
         *([1.0, 0.5], [0.5, None], [1, None], [3, 2], {"end − front": [-0.25, None], "middle − ends": [None, None]}),
     ),
     Comparison(
