@@ -80,7 +80,7 @@ class BertCat(nn.Module):
         """Return scores ``(n,)``, the head in full precision; a ``transformers`` head gives its raw logits."""
         if self.head is None:
             return self.encoder.logits(**inputs)[:, 0].float()
-        return self.scores_of(self.summary(**inputs))
+        return self.scores_of(self.encoder.cls(**inputs))
 
     def scores_of(self, states: Tensor) -> Tensor:
         """Return the scores ``(n,)`` of the head's input ``(n, dim)``, in full precision; not for a ``transformers`` head."""
@@ -88,10 +88,6 @@ class BertCat(nn.Module):
         with torch.autocast(states.device.type, enabled=False):
             outputs = F.linear(states.float(), self.head.weight.float(), self.head.bias.float())  # (n, 1) or (n, 2)
             return log_relevance(outputs) if self.config.log_probabilities else outputs[:, 0]
-
-    def summary(self, **inputs: Tensor) -> Tensor:
-        """Return the input of the head for each pair ``(n, dim)``: the last layer's [CLS]."""
-        return self.encoder.cls(**inputs)
 
     # -- training and keeping -------------------------------------------------------------------------
 

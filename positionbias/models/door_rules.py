@@ -27,7 +27,6 @@ _MAY_NAME_CODE = re.compile(r"(.*_)?(custom|kernels?|plugins?|remote|adapters?|p
 _ATTENTION = ("eager", "sdpa")
 _EXPERTS = ("eager", "batched_mm", "grouped_mm")
 _METHOD = re.compile(r"forward|get_(text|image|audio|video|multimodal|vision)_features")
-_LIGHTNING_IR = frozenset({"BiEncoderTokenizer", "ColTokenizer", "CrossEncoderTokenizer"})  # read as their encoder's own class
 _TOKENIZERS = re.compile(r"sentence_transformers(\.\w+)*\.(Phrase|Whitespace)Tokenizer")
 
 
@@ -46,8 +45,6 @@ def _tokenizer(value: Any) -> bool:
 
     if not isinstance(value, str) or not value.isidentifier():
         return False
-    if value in _LIGHTNING_IR:
-        return True
     names = {str(name).removesuffix("Fast") for name in TOKENIZER_MAPPING_NAMES.values()}
     found = getattr(transformers, value, None)
     is_one = isinstance(found, type) and issubclass(found, transformers.PreTrainedTokenizerBase)
@@ -73,7 +70,6 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "activation_function": _activation,
     "sbert_ce_default_activation_function": _activation,
     "tokenizer_class": _tokenizer,
-    "backbone_tokenizer_class": _tokenizer,
     # not "retrieval", whose class is whatever architecture the config names
     "transformer_task": _one_of("any-to-any", "feature-extraction", "fill-mask", "sequence-classification", "text-generation"),
     "method": lambda value: isinstance(value, str) and _METHOD.fullmatch(value) is not None,

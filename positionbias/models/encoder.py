@@ -138,11 +138,7 @@ class Encoder(nn.Module):
     def last_hidden(self, **inputs: Tensor) -> Tensor:
         """Return the last layer's states of all tokens, ``(n, length, dim)``; those of padding mean nothing."""
         form = inference_form(self.backbone)
-        return self.padded_hidden(**inputs) if form is None else form.states_of(inputs)
-
-    def padded_hidden(self, **inputs: Tensor) -> Tensor:
-        """Return what ``last_hidden`` does, and of tokens outside the mask what they see of those within."""
-        return self.backbone(**self._placed(inputs)).last_hidden_state
+        return self.backbone(**self._placed(inputs)).last_hidden_state if form is None else form.states_of(inputs)
 
     def _placed(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return inputs with their positions, where they do not begin at 0 (``models.offset``)."""
@@ -190,13 +186,11 @@ def open_encoder(
     folder: Path,
     *,
     classifier: bool = False,
-    backbone: str | None = None,
     check: Callable[[Any], object] = read_template,
 ) -> Encoder:
     """Load an encoder from a checked folder; with ``classifier``, as a sequence classifier of one label with its head.
 
-    ``backbone`` is transformers' type of the encoder, where ``config.json`` names another library's. ``check`` gets the tokenizer before
-    any weights are read, and may raise ReadsOtherwise.
+    ``check`` gets the tokenizer before any weights are read, and may raise ReadsOtherwise.
 
     Raises:
         UnsupportedLayout: a tokenizer or a model that reads otherwise than ours.
@@ -206,7 +200,7 @@ def open_encoder(
 
     kind = AutoModelForSequenceClassification if classifier else AutoModel
     try:
-        model, tokenizer, lacking = read_pretrained(folder, kind, backbone, check)
+        model, tokenizer, lacking = read_pretrained(folder, kind, check)
         missing = sorted(name for name in lacking if classifier or not name.startswith("pooler."))
         if missing:
             raise ValueError(none_of(missing))
@@ -231,13 +225,11 @@ def _headless(model: Any) -> Any:
     return model
 
 
-def read_pretrained(
-    folder: Path, kind: Any, backbone: str | None = None, check: Callable[[Any], object] | None = None
-) -> tuple[Any, Any, Collection[str]]:
+def read_pretrained(folder: Path, kind: Any, check: Callable[[Any], object] | None = None) -> tuple[Any, Any, Collection[str]]:
     """Load a folder in float32 with one of transformers' auto classes: the model, its tokenizer, and the names of missing tensors.
 
     Nothing is fetched, not even a kernel; no code in the folder runs; torch's generator is unchanged, although unused parts are random.
-    ``backbone`` and ``check``: as in ``open_encoder``.
+    ``check``: as in ``open_encoder``.
 
     Raises:
         InputError: settings that name code, a file or another model.
@@ -247,25 +239,17 @@ def read_pretrained(
     check_door(folder)
     with quiet_transformers(), no_kernels(), torch.random.fork_rng(devices=[]):
         safe = {"trust_remote_code": False, "local_files_only": True}
-        tokenizer = AutoTokenizer.from_pretrained(folder, tokenizer_type=backbone, **safe)
+        tokenizer = AutoTokenizer.from_pretrained(folder, **safe)
         if check is not None:
             check(tokenizer)
         model, report = kind.from_pretrained(
             folder,
-            **({} if backbone is None else {"config": _config_of(folder, backbone)}),
             dtype=torch.float32,
             weights_only=True,
             output_loading_info=True,
             **safe,
         )
     return model, tokenizer, report["missing_keys"]
-
-
-def _config_of(folder: Path, backbone: str) -> Any:
-    from transformers import CONFIG_MAPPING
-
-    record = read_json(folder / "config.json", what="an encoder's config")
-    return CONFIG_MAPPING[backbone].from_dict({name: value for name, value in record.items() if name != "model_type"})
 
 
 def unreadable(folder: Path, error: Exception, *, wanted: str, do: str) -> InputError:

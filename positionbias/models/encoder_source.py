@@ -60,8 +60,8 @@ def _ways(name: str | Path, do: str) -> str:
     return or_closest(name, (MINILM, *names_of("checkpoint", "encoder")), do)
 
 
-def check_encoder_folder(folder: Path, *, backbone: str | None = None) -> Path:
-    """Return the folder after checking that it has all that an encoder needs. ``backbone``: its type, if not that in ``config.json``.
+def check_encoder_folder(folder: Path) -> Path:
+    """Return the folder after checking that it has all that an encoder needs.
 
     Raises:
         InputError: no config, weights or tokenizer; or custom code.
@@ -73,8 +73,7 @@ def check_encoder_folder(folder: Path, *, backbone: str | None = None) -> Path:
         raise bad_input(folder, wanted=wanted, found="no weights (model.safetensors)", do="fetch the encoder again, whole")
     if not any((folder / file).is_file() for file in _TOKENIZERS):
         raise bad_input(folder, wanted=wanted, found="no tokenizer (tokenizer.json)", do="save the tokenizer there as well")
-    if backbone is None:
-        _check_known(folder, read_json(folder / "config.json", what="an encoder's config"))
+    _check_known(folder, read_json(folder / "config.json", what="an encoder's config"))
     return folder
 
 

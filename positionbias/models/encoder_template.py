@@ -25,7 +25,6 @@ __all__ = [
     "Template",
     "assemble",
     "check_reading",
-    "check_sides",
     "longest_first",
     "plain_read",
     "read_template",
@@ -136,7 +135,7 @@ def check_reading(tokenizer: Any, limit: int, *, texts: int) -> None:
     Raises:
         ReadsOtherwise: the call gives other tokens for one of them, or cuts or pads on the left.
     """
-    check_sides(tokenizer)
+    _check_sides(tokenizer)
     template = read_template(tokenizer)
     long = " ".join(map(str, range(min(limit, _MOST_SAMPLE))))
     short = f"  A Café\tin ÉCOLE\u2019s  {tokenizer.cls_token or ''}x {tokenizer.unk_token or ''}\n"
@@ -151,7 +150,7 @@ def check_reading(tokenizer: Any, limit: int, *, texts: int) -> None:
             raise ReadsOtherwise("a tokenizer whose own call gives other tokens")
 
 
-def check_sides(tokenizer: Any) -> None:
+def _check_sides(tokenizer: Any) -> None:
     """Check that a tokenizer cuts and pads texts on the right.
 
     Raises:

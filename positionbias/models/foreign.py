@@ -29,7 +29,6 @@ from positionbias.models.layout import (
     read_family,
     read_layout,
 )
-from positionbias.models.lightning_ir import LightningSettings, read_lightning_ir
 from positionbias.models.mono_t5 import MonoT5, load_t5
 from positionbias.models.prompts import OWN, Prompts, prompts_of_files
 from positionbias.models.protocols import AnyRanker
@@ -43,8 +42,6 @@ _RAW = "not trained here; its scores are raw: logits before any activation, or t
 _BARE = (
     "an encoder that no one trained to rank: {} of its last layer, compared by cosine, as sentence-transformers does by default"
 )
-
-_LIGHTNING = "saved by lightning-ir, not trained here; its scores are those that lightning-ir gives"
 _HEADS: Mapping[Family, str] = {
     "cross-encoder": "a classification head",
     "bi-encoder": "states to pool",
@@ -71,8 +68,7 @@ def check_model_folder(folder: Path) -> Path:
     """
     if has_modules(folder) and not (folder / "config.json").is_file():
         return folder  # an encoder in a subfolder, or none at all
-    settings = read_lightning_ir(folder)
-    return check_encoder_folder(folder, backbone=None if settings is None else settings.backbone_model_type)
+    return check_encoder_folder(folder)
 
 
 def load_foreign(folder: Path, kind: str | None = None, prompts: Prompts = OWN, label: str | None = None) -> Foreign:
@@ -86,12 +82,9 @@ def load_foreign(folder: Path, kind: str | None = None, prompts: Prompts = OWN, 
         SettingError: ``kind`` contradicts the files, prompts for a model that takes none, or a classifier of several labels without ``label``.
         DependencyError: only sentence-transformers runs it, and it is not installed.
     """
-    settings = read_lightning_ir(folder)
-    if prompts.given and (settings is not None or kind == MonoT5.kind):
-        raise SettingError(f"--query-prompt and --passage-prompt: {folder} has its own words around texts; leave them out")
-    if settings is not None:
-        return _of_lightning_ir(folder, settings, kind)
     if kind == MonoT5.kind:
+        if prompts.given:
+            raise SettingError(f"--query-prompt and --passage-prompt: {folder} has its own words around texts; leave them out")
         return Foreign(MonoT5(MonoT5Config(), load_t5(folder)).eval(), (_SAYS,), ())
     if kind == ColBERT.kind:  # those of others run as multi-vector models, with or without parts that ours lacks
         raise SettingError(
@@ -120,16 +113,6 @@ def load_foreign(folder: Path, kind: str | None = None, prompts: Prompts = OWN, 
     model = load_by_library(folder, family, because=because, prompts=prompts, label=label)
     notes = tuple(dict.fromkeys((*notes, model.prompts.note(), "run by sentence-transformers")))
     return Foreign(model, notes, ("sentence-transformers",))
-
-
-def _of_lightning_ir(folder: Path, settings: LightningSettings, kind: str | None) -> Foreign:
-    if kind not in (None, settings.family):
-        raise SettingError(
-            f"--kind: wanted {folder} as {kind}; found a {settings.family} of lightning-ir, which is not trained on here; leave --kind out"
-        )
-    from positionbias.models.lightning_models import load_lightning_ir
-
-    return Foreign(load_lightning_ir(folder, settings), (_LIGHTNING,), ())
 
 
 def _family(folder: Path, kind: str | None) -> Family:

@@ -13,7 +13,6 @@ from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.colbert import ColBERT
 from positionbias.models.encoder import Encoder
-from positionbias.models.lightning_models import LightningEncoder
 from positionbias.models.protocols import AnyRanker, TermEncoder, Tokens
 from positionbias.text.vocabulary import UNKNOWN
 
@@ -121,8 +120,6 @@ def term_encoder(model: AnyRanker, layers: Sequence[int] | AllLayers | None = No
         return ColBERTTerms(model)
     if isinstance(model, BertDot | ColBERT):
         return WordPieces(model.encoder, model.config.passage_length, layers)
-    if isinstance(model, LightningEncoder):
-        return WordPieces(model.encoder, model.config.passage.length, layers)
     raise SettingError(
         f"--model: wanted a model with term vectors (tk, colbert, or an encoder as cross-encoder or bi-encoder); found one of kind "
         f"{model.kind}; give another"

@@ -56,7 +56,7 @@ def test_states_of_single_texts(folders: Path, architecture: str) -> None:
     batch = source.pack([order], [TokenRows.of(rows).lengths[order]])
     with torch.no_grad():
         given = encoder.assemble([rows[place] for place in order], limit=60)
-        whole = encoder.padded_hidden(**given)
+        whole = encoder.backbone(**given).last_hidden_state
     lengths = given["attention_mask"].sum(dim=1).tolist()
     assert batch.offsets.diff().tolist() == lengths
     assert batch.longest == max(lengths)
