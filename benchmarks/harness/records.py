@@ -24,7 +24,7 @@ __all__ = [
 
 OURS = "ours"  # the environment that runs the benchmark
 Answer = Literal["met", "missed", "cannot tell", "no goal"]
-Precision = Literal["float32", "bfloat16", "int8"]
+Precision = Literal["float32", "bfloat16"]
 Settings = Mapping[str, Any]
 
 

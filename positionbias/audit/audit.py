@@ -134,7 +134,7 @@ def audit(
             tell(f"{system.name}: {system.retriever.cost(settings.draws)}")
     for system in by_name.values():
         tell(f"auditing {system.name}")
-        system.say_agreement(task)
+        system.advise(task)
         audits.append(_Audit(system, task, settings, tell))
         audits[-1].measure()
     first = next((of_system for of_system in audits if of_system.system.first_stage), None)

@@ -157,14 +157,10 @@ class System:
             )
         return self.run
 
-    def say_agreement(self, task: Task) -> None:
-        """In int8, say how the model's lists of the candidates agree with float32's; a retriever says it of vectors, when it encodes queries."""
-        if self.model is None or self.retriever is not None:
-            return
-        from positionbias.ranking.score import int8_agreement
-
-        task.config.advise(self.model, task.candidates.pairs)
-        int8_agreement(self.model, task.collection, task.queries, task.candidates, task.config)
+    def advise(self, task: Task) -> None:
+        """Remark where another precision would be faster for a re-ranker."""
+        if self.model is not None and self.retriever is None:
+            task.config.advise(self.model, task.candidates.pairs)
 
     def scored(
         self, task: Task, texts: PassageTexts, candidates: Run, description: str, queries: Sequence[Query] | None = None

@@ -17,7 +17,7 @@ def keep_freed_memory() -> None:
     """Keep up to 64 MiB of freed memory in each arena for reuse, where glibc would return it to the system.
 
     Otherwise work that allocates and frees some megabytes per block has their pages mapped again for each block, which takes a
-    third of the time of rotating TSV by white space, and a fifth of that of an encoder in int8 in two threads. Does nothing without glibc.
+    third of the time of rotating TSV by white space. Does nothing without glibc.
     """
     mallopt = c_function("mallopt")
     if mallopt is not None:

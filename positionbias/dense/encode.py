@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
 from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import Progress, step
-from positionbias.core.seeds import choose
 from positionbias.core.shard_work import make_shards, resumable_folder
 from positionbias.core.splitter import USUAL_WORDS, splitter_of
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
@@ -30,7 +29,6 @@ from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
 from positionbias.dense.vectors import ID_COLUMN, IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import Served
-from positionbias.ranking.agreement import SAMPLE, VectorAgreement
 from positionbias.ranking.config import Elsewhere, RankingConfig, Spread
 
 __all__ = ["encode_collection"]
@@ -90,7 +88,6 @@ def encode_collection(
     with resumable_folder(out, job, overwrite=overwrite) as content:
         (content / SHARDS).mkdir(exist_ok=True)
         encoder.config.advise(model, len(collection))
-        agreement = _agreement(encoder, collection)
         list(make_shards(dict[str, int], _IdWriter(collection), [Rows(0, len(collection))], lambda _: content / IDS))
         with step(f"encoding by {checkpoint.name}", len(collection), unit="passages") as bar:
             if isinstance(model, Served):
@@ -115,7 +112,7 @@ def encode_collection(
                 input_ref("model", checkpoint.path, checksums[0], artefact=out),
                 input_ref("collection", collection.path, checksums[1], artefact=out),
             ),
-            content=_content(encoder, collection, content, facts, on_disk, agreement),
+            content=_content(encoder, collection, content, facts, on_disk),
             licence=collection.manifest.licence,
             notes=(*checkpoint.manifest.notes, *_NOTES),
             versions=package_versions(*encoder.config.packages(model.device), "transformers", *reading),
@@ -125,21 +122,12 @@ def encode_collection(
     return Vectors(out)
 
 
-def _agreement(encoder: SingleVectors, collection: Collection) -> VectorAgreement | None:
-    """Say how vectors in int8 agree with those in float32, of drawn passages."""
-    if not encoder.config.rounds(encoder.model.device):
-        return None
-    rows = np.array(sorted(choose(len(collection), SAMPLE, 1, "int8 beside float32")), np.int64)
-    return encoder.agreement(collection.texts_at(rows), lambda texts: encoder.passages(encoder.read_passages(texts)))
-
-
 def _content(
     encoder: SingleVectors,
     collection: Collection,
     folder: Path,
     shards: Sequence[_Encoded],
     on_disk: str,
-    agreement: VectorAgreement | None,
 ) -> JsonObject:
     """Return the manifest's facts about the vectors, from their shards."""
     checksums = [sha256_file(folder / IDS), *(shard.checksum for shard in shards)]
@@ -156,7 +144,6 @@ def _content(
         "empty_passages": sum(shard.empty for shard in shards),
         "zero_vectors": sum(shard.zeros for shard in shards),
         **({"missing": missing} if (missing := [name for shard in shards for name in shard.missing]) else {}),
-        **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
     }
 
 

@@ -134,7 +134,6 @@ def retrieve_dense(
                 "checksum": sha256_file(made),
                 "ending": asdict(checkpoint.ending),
                 **counted,
-                **({} if encoder.of_queries is None else {"int8_agreement": asdict(encoder.of_queries)}),
             },
             provenance=provenance(device=str(encoder.model.device), seconds=round(seconds, 3)),
         )

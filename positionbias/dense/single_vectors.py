@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,13 +12,12 @@ import torch
 from torch import Tensor
 
 from positionbias.core.errors import SettingError
-from positionbias.core.progress import Progress, say
+from positionbias.core.progress import Progress
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.packed_models import PackedVectors, packed_vectors
 from positionbias.models.protocols import SingleVector
 from positionbias.models.token_rows import TokenRows
 from positionbias.models.transfer import Fetched
-from positionbias.ranking.agreement import VectorAgreement, drawn_texts, vector_agreement
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.config import Elsewhere, RankingConfig
 
@@ -51,28 +50,9 @@ class SingleVectors:
         self.similarity = str(model.vector_similarity)
         self.config = config or RankingConfig()
         self.budget = TokenBudget(self.config.tokens(model.device))
-        self.of_queries: VectorAgreement | None = None
 
     def queries(self, texts: Sequence[str]) -> np.ndarray:
-        """Return vectors ``(n, dim)`` float32 of queries; in int8 the first call also says how they agree with float32's."""
-        if self.of_queries is None:
-            self.of_queries = self.agreement(texts, self._queries)
-        return self._queries(texts)
-
-    def agreement(self, texts: Sequence[str], encode: Callable[[Sequence[str]], np.ndarray]) -> VectorAgreement | None:
-        """Encode drawn texts in int8 and in float32, and say how vectors agree; None in other precisions, or without texts."""
-        if not self.config.rounds(self.model.device) or not (drawn := drawn_texts(texts)):
-            return None
-        found, given = encode(drawn), self.config
-        try:
-            self.config = replace(given, precision="float32")
-            agreement = vector_agreement(encode(drawn), found)
-        finally:
-            self.config = given
-        say(agreement.told())
-        return agreement
-
-    def _queries(self, texts: Sequence[str]) -> np.ndarray:
+        """Return vectors ``(n, dim)`` float32 of queries."""
         return self.encode(self.model.read_queries(texts), self.model.encode_queries)
 
     def read_passages(self, texts: Sequence[str]) -> Sequence[Any]:

@@ -1,4 +1,4 @@
-"""Faster forms of encoders for inference on a CPU: packed texts in torch, also in int8, or OpenVINO in bfloat16 where it is installed.
+"""Faster forms of encoders for inference on a CPU: packed texts in torch, or OpenVINO in bfloat16 where it is installed.
 
 They are made of a model's weights when it is first used without gradients, one for each precision, and made anew when weights change:
 after a step of any optimizer, and after any other change that PyTorch counts. It counts none through ``.data`` or a NumPy view.
@@ -6,9 +6,6 @@ after a step of any optimizer, and after any other change that PyTorch counts. I
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from threading import Lock
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
@@ -23,7 +20,7 @@ from positionbias.models.cls_only import hooked
 from positionbias.models.openvino_encoder import openvino_encoder
 from positionbias.models.packed import packed_encoder
 
-__all__ = ["InferenceForm", "in_int8", "inference_form"]
+__all__ = ["InferenceForm", "inference_form"]
 
 
 class InferenceForm(Protocol):
@@ -40,19 +37,8 @@ class InferenceForm(Protocol):
 
 # with the state of the weights from which each was made
 _FORMS: WeakKeyDictionary[nn.Module, dict[torch.dtype, tuple[Any, InferenceForm | None]]] = WeakKeyDictionary()
-_PRECISIONS = (torch.float32, torch.bfloat16, torch.int8)
-_INT8: ContextVar[bool] = ContextVar("products in int8", default=False)
+_PRECISIONS = (torch.float32, torch.bfloat16)
 _MAKING = Lock()  # threads that use a model for the first time make one form
-
-
-@contextmanager
-def in_int8() -> Iterator[None]:
-    """Let encoders compute products in int8 meanwhile, in this thread; torch has no autocast for it."""
-    before = _INT8.set(True)
-    try:
-        yield
-    finally:
-        _INT8.reset(before)
 
 
 def _forget(optimizer: torch.optim.Optimizer, *_: Any) -> None:
@@ -78,8 +64,6 @@ def inference_form(backbone: Any) -> InferenceForm | None:
         _FORMS.pop(backbone, None)
         return None
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else torch.float32
-    if _INT8.get():
-        dtype = torch.int8
     if backbone.device.type != "cpu" or backbone.dtype != torch.float32 or dtype not in _PRECISIONS:
         return None
     if hooked(backbone):

@@ -1,14 +1,14 @@
 """Encoders of BERT's family over packed texts, for inference: no padding, and weights laid out once for the products of their precision.
 
 The tokens of a batch stand one after another, ``(tokens, dim)``; only attention looks at where texts begin. States are those of the
-model up to the rounding of the precision: float32 to 1e-5; in int8 all but products is float32. The last layer can be computed for [CLS] alone.
+model up to the rounding of the precision: float32 to 1e-5. The last layer can be computed for [CLS] alone.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -20,7 +20,6 @@ from torch import Tensor, nn
 
 from positionbias.core.errors import InputError
 from positionbias.core.memory import keep_freed_memory
-from positionbias.models.int8 import Int8Product, int8_product
 from positionbias.models.linear import Product, product
 from positionbias.models.packed_attention import attend_packed
 from positionbias.models.streams import in_streams
@@ -136,13 +135,13 @@ class _Layer:
     ``asked`` the query. Norms and residual sums have the precision of the states."""
 
     heads: int
-    asked: Product | Int8Product | None
-    seen: Product | Int8Product
-    output: Product | Int8Product
+    asked: Product | None
+    seen: Product
+    output: Product
     norm: _Norm
-    expand: Product | Int8Product
+    expand: Product
     activation: Callable[[Tensor], Tensor]
-    contract: Product | Int8Product
+    contract: Product
     norm_output: _Norm
 
     def __call__(self, states: Tensor, batch: PackedBatch, *, cls_only: bool = False) -> Tensor:
@@ -181,7 +180,7 @@ class PackedEncoder:
         self._padding: int | None = embeddings.position_embeddings.padding_idx
         self._first = 0 if self._padding is None else self._padding + 1
         project = getattr(backbone, "embeddings_project", None)  # ELECTRA's embeddings are narrower than its layers
-        self._project = None if project is None else _product([project], dtype)
+        self._project = None if project is None else product([project], dtype)
         heads = backbone.config.num_attention_heads
         *inner, last = backbone.get_submodule(names.stack)
         self._layers = [_layer(layer, names, heads, dtype, self.dtype, last=layer is last) for layer in (*inner, last)]
@@ -259,22 +258,18 @@ class PackedEncoder:
         return states if self._project is None else self._project(states.to(self._project.dtype)).to(self.dtype)
 
 
-def _product(layers: Sequence[nn.Linear], dtype: torch.dtype) -> Product | Int8Product:
-    return int8_product(layers) if dtype == torch.int8 else product(layers, dtype)
-
-
 def _layer(layer: Any, names: _Names, heads: int, dtype: torch.dtype, between: torch.dtype, *, last: bool) -> _Layer:
     part = layer.get_submodule
     query, pair = part(names.query), [part(names.key), part(names.value)]
     return _Layer(
         heads,
-        asked=_product([query], dtype) if last else None,
-        seen=_product(pair if last else [query, *pair], dtype),
-        output=_product([part(names.output)], dtype),
+        asked=product([query], dtype) if last else None,
+        seen=product(pair if last else [query, *pair], dtype),
+        output=product([part(names.output)], dtype),
         norm=_Norm.of(part(names.norm), between),
-        expand=_product([part(names.expand)], dtype),
+        expand=product([part(names.expand)], dtype),
         activation=_plain(part(names.activation)),
-        contract=_product([part(names.contract)], dtype),
+        contract=product([part(names.contract)], dtype),
         norm_output=_Norm.of(part(names.norm_output), between),
     )
 

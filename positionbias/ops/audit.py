@@ -541,9 +541,7 @@ def open_model(model: ModelLike, kind: str | None, computing: Computing) -> Chec
 
     if isinstance(model, Place):
         return computing.load(model, kind)
-    found = model if isinstance(model, Checkpoint) else user_checkpoint(model, _name(model), kind)
-    computing.config.check(found.model, found.model.device)
-    return found
+    return model if isinstance(model, Checkpoint) else user_checkpoint(model, _name(model), kind)
 
 
 def _name(model: Any) -> str:

@@ -222,7 +222,6 @@ class _Sets:
         """Measure a model's order of both splits' candidates, down to the depth that it was tuned to where it was."""
         from positionbias.evaluation.depth import apply_depth
         from positionbias.ranking.rerank import rescore
-        from positionbias.ranking.score import int8_agreement
 
         checkpoint = self.computing.load(name, self.kind)
         self.inputs.append(Read(role, checkpoint.path, checkpoint.manifest.checksum))
@@ -231,7 +230,6 @@ class _Sets:
             candidates = self.candidates[split]
             depth = checkpoint.depth or max(1, candidates.depth)
             wanted, queries = candidates.top(depth), self.collection.queries(split)
-            int8_agreement(checkpoint.model, self.collection, queries, wanted, self.computing.config)
             scored[split] = rescore(
                 checkpoint.model,
                 self.collection,

@@ -38,7 +38,7 @@ __all__ = [
     "pick_device",
 ]
 
-Precision = Literal["auto", "float32", "bfloat16", "float16", "int8"]
+Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 DEVICES = ("auto", "cpu", "cuda")
 LONG = 20_000  # pairs or passages, some ten minutes for a small encoder on two cores
@@ -50,7 +50,7 @@ class RankingConfig:
     """Batch size and precision. ``batch_tokens`` bounds a batch's padded tokens; 0 is 4,096 on a CPU (small caches; 2,048 in half
     precision, which has faster products and so waits more for memory), 131,072 on a GPU.
 
-    ``precision`` ``auto`` is float32 on a CPU, bfloat16 on a GPU, and float16 on a GPU without bfloat16. ``int8`` is for encoders on a CPU.
+    ``precision`` ``auto`` is float32 on a CPU, bfloat16 on a GPU, and float16 on a GPU without bfloat16.
     """
 
     batch_tokens: int = setting(
@@ -58,8 +58,7 @@ class RankingConfig:
     )
     precision: Precision = setting(
         "auto",
-        "Precision of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without. int8 is for encoders on "
-        "a CPU, and says how far its results are from float32's.",
+        "Precision of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
         choices=PRECISIONS,
         panel=Panel.COMPUTING,
     )
@@ -74,39 +73,15 @@ class RankingConfig:
         return CPU_TOKENS if str(self.dtype(device)) == "torch.float32" else CPU_HALF_TOKENS
 
     def dtype(self, device: torch.device) -> torch.dtype:
-        """Return the precision of matrix products on this device.
-
-        Raises:
-            SettingError: int8 on a GPU, or on a processor without instructions for it.
-        """
+        """Return the precision of matrix products on this device."""
         import torch
 
-        if self.precision == "int8":
-            refuse_int8(device)
         if self.precision != "auto":
             dtype: torch.dtype = getattr(torch, self.precision)
             return dtype
         if device.type != "cuda":
             return torch.float32
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
-
-    def check(self, model: Any, device: torch.device) -> None:
-        """Check that a model computes in this precision on this device.
-
-        Raises:
-            SettingError: int8 where there is none.
-        """
-        from positionbias.models.packed import is_packable
-
-        if self.rounds(device) and not is_packable(model):
-            raise SettingError(
-                f"--precision int8: wanted an encoder of BERT's family that posbias computes itself; found a model of kind {model.kind}; "
-                "give float32 or bfloat16"
-            )
-
-    def rounds(self, device: torch.device) -> bool:
-        """Return True if products are in int8, whose distance from float32 is measured and told."""
-        return str(self.dtype(device)) == "torch.int8"
 
     def advise(self, model: Any, texts: int) -> None:
         """Remark that bfloat16 would be faster, where the user chose nothing, the work is long, and it would be."""
@@ -148,10 +123,6 @@ class RankingConfig:
         import torch
 
         dtype = self.dtype(device)
-        if dtype == torch.int8:
-            from positionbias.models.inference import in_int8
-
-            return in_int8()
         return torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32)
 
 
@@ -222,7 +193,6 @@ class Loading:
         computing.config.dtype(device)  # refuses before anything is read
         prompts = Prompts(computing.query_prompt, computing.passage_prompt)
         checkpoint = load_checkpoint(self.model, self.kind, store=computing.store, prompts=prompts, label=computing.score_label)
-        computing.config.check(checkpoint.model, device)
         checkpoint.model.to(device)
         return checkpoint
 
@@ -328,22 +298,6 @@ class TaughtPassages:
 
     def __post_init__(self) -> None:
         check_settings(self)
-
-
-def refuse_int8(device: torch.device) -> None:
-    """Refuse int8 on other devices than a CPU with instructions for it.
-
-    Raises:
-        SettingError: on those.
-    """
-    from positionbias.models.int8 import multiplies_int8
-
-    if device.type != "cpu":
-        raise SettingError(f"--precision int8: wanted a CPU; found {device.type}; give bfloat16 there, or --device cpu")
-    if not multiplies_int8():
-        raise SettingError(
-            "--precision int8: wanted a processor with AVX-512 VNNI, AVX-VNNI or AMX; found none of them here; give float32"
-        )
 
 
 def pick_device(name: str) -> torch.device:

@@ -25,7 +25,7 @@ from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import AnyRanker, Served, encodes_alone, known_room
 from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_pairs, keep_scores, pairs_in
 from positionbias.ranking.config import Elsewhere, RankingConfig, Reranking, Spread
-from positionbias.ranking.score import check_passages, int8_agreement, known_queries, score_candidates
+from positionbias.ranking.score import check_passages, known_queries, score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored, missing_behind, missing_scores
 from positionbias.results.result import Result
 from positionbias.results.runs import RerankingFigures
@@ -215,13 +215,11 @@ def rerank_run(
     )
     job: JsonObject = {"rerank": name, **manifest.settings, "inputs": checksums, **config.arithmetic(checkpoint.model)}
     with resumable_file(out, job, overwrite=overwrite) as folder:
-        agreement = None
         if depth == 1:
             done = _kept(checkpoint.model, queries, run, name)
         else:
             wanted = run.top(depth)
             config.advise(checkpoint.model, wanted.pairs)
-            agreement = int8_agreement(checkpoint.model, collection, queries, wanted, config)
             done = rescore_by_blocks(
                 checkpoint,
                 collection,
@@ -253,7 +251,6 @@ def rerank_run(
             "empty_queries": len(done.counts.empty),
             "tied_queries": done.run.tied,
             **({"missing": missing} if missing else {}),
-            **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
         }
         write_manifest(manifest_path(target), replace(manifest, content=content))
     return replace(done, own=own)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.progress import Progress, say, step
+from positionbias.core.progress import Progress
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.models.protocols import AnyRanker, PassageEncoder, Ranker, Served, VariantScorer
-from positionbias.ranking.agreement import ListAgreement, drawn_lists, list_agreement
 from positionbias.ranking.cached import score_cached
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.pairs import score_by_pair
@@ -21,7 +19,7 @@ from positionbias.ranking.scored import PassageTexts, Scored
 from positionbias.ranking.texts import score_texts
 from positionbias.ranking.variants import score_variants
 
-__all__ = ["check_passages", "int8_agreement", "known_queries", "score_candidates"]
+__all__ = ["check_passages", "known_queries", "score_candidates"]
 
 _FOUND_BLOCK = 1 << 16  # passages looked up at once
 
@@ -83,20 +81,3 @@ def score_candidates(
     if isinstance(model, Ranker):
         return score_by_pair(model, collection, texts, candidates, config, bar)
     return score_texts(model, collection, texts, candidates, config, bar, name=name)
-
-
-def int8_agreement(
-    model: AnyRanker, collection: PassageTexts, queries: Sequence[Query], candidates: Run, config: RankingConfig
-) -> ListAgreement | None:
-    """Score a drawn part of the candidates in int8 and in float32, and say how the lists agree; None in other precisions, or without lists."""
-    if not config.rounds(model.device) or not len(lists := drawn_lists(candidates)):
-        return None
-    texts = known_queries(lists, queries)
-    with step("int8 beside float32", 2 * lists.pairs, unit="pairs") as bar:
-        found, expected = (
-            score_candidates(model, collection, texts, lists, one, bar, name=candidates.name).scores
-            for one in (config, replace(config, precision="float32"))
-        )
-    agreement = list_agreement(expected, found)
-    say(agreement.told())
-    return agreement

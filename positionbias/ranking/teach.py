@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +23,11 @@ from positionbias.core.groups import Groups, group_queries
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref
 from positionbias.core.progress import step
-from positionbias.core.records import Query, relevant_passages
+from positionbias.core.records import relevant_passages
 from positionbias.core.run import Run, read_run
 from positionbias.core.shard_work import resumable_folder
 from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, write_teacher_scores
 from positionbias.models.checkpoint import Checkpoint, shape_of
-from positionbias.ranking.agreement import ListAgreement
 from positionbias.ranking.blocks import (
     BlockScorer,
     QueryBlock,
@@ -40,7 +39,7 @@ from positionbias.ranking.blocks import (
 )
 from positionbias.ranking.config import Elsewhere, RankingConfig, Spread, TaughtPassages
 from positionbias.ranking.query_blocks import Pairs
-from positionbias.ranking.score import check_passages, int8_agreement, known_queries
+from positionbias.ranking.score import check_passages, known_queries
 from positionbias.ranking.scored import Scored
 
 __all__ = ["teach"]
@@ -118,7 +117,6 @@ def teach(
     ):
         elsewhere = Elsewhere.of(spread.loading, model) if spread else None
         scorer = _Scorer.of(model.model, elsewhere, collection, config, name, bar)
-        agreement = _agreement(model, collection, asked, config)
         over = scorer.advancing(spread.map_shards if spread else map, sizes)
         blocks, score, held = blocks_of(asked.pairs, cut, asked.texts), scorer.rankings, None
         if any(part.places is not None for part in cut):
@@ -141,21 +139,11 @@ def teach(
                 "threads": torch.get_num_threads(),
                 "device": str(model.model.device),
                 "batch_tokens": scorer.batch_tokens,
-                **({} if agreement is None else {"int8_agreement": asdict(agreement)}),
                 "seconds": round(time.perf_counter() - began, 3),
             },
             map_shards=over,
         )
     return TeacherScores(out)
-
-
-def _agreement(model: Checkpoint, collection: Collection, asked: _Asked, config: RankingConfig) -> ListAgreement | None:
-    """Compare int8 with float32 on the first queries."""
-    block = next(blocks_of(asked.pairs, whole_queries(asked.pairs)[:1], asked.texts), None)
-    if block is None:
-        return None
-    queries = [Query(query_id, text) for query_id, text in block.texts_by_id().items()]
-    return int8_agreement(model.model, collection, queries, block.run(model.name), config)
 
 
 def _of_candidates(collection: Collection, passages: TaughtPassages, out: Path) -> _Asked:

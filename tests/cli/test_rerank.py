@@ -91,7 +91,6 @@ def test_as_json(rerank, run_path, tmp_path):
         (("--depth", 0), "--depth: wanted at least 1; found 0; raise it"),
         (("--batch-tokens", -1), "--batch-tokens: wanted at least 0; found -1; 0 leaves it to the device"),
         (("--precision", "int4"), "--precision: wanted one of"),
-        (("--precision", "int8"), "--precision int8: wanted "),  # TK is no encoder of BERT's family
         (("--model", "nothing-here"), "nothing-here: wanted a folder"),
         (("--candidates", "none.run"), "none.run: wanted a readable file"),
     ],
@@ -158,25 +157,6 @@ def test_a_model_that_reads_pairs(rerank, run_path, cat, tmp_path):
     settings = json.loads((tmp_path / "cat.run.manifest.json").read_text())["settings"]
     shape = {"kind": "bert_cat", "pair_length": 230, "head": "linear"}
     assert settings == {"split": "test", "depth": 6, "precision": "bfloat16", "model": shape}
-
-
-def test_int8_says_how_far_it_is_from_float32(rerank, run_path, cat, tmp_path):
-    from positionbias.models.int8 import multiplies_int8
-
-    if not multiplies_int8():
-        pytest.skip("this processor has no instructions for int8")
-    code, _, err = rerank("--out", tmp_path / "cat.run", "--precision", "int8", **{"--model": cat})
-    assert code == 0, err
-    run = read_run(run_path)
-    said = re.search(
-        rf"int8 beside float32, {run.pairs} pairs of {len(run)} queries: Kendall's tau ([\d.]+)(?:, (\S+) of the first)?", err
-    )
-    manifest = json.loads((tmp_path / "cat.run.manifest.json").read_text())
-    kept = manifest["content"]["int8_agreement"]
-    assert (kept["queries"], kept["pairs"], manifest["settings"]["precision"]) == (len(run), run.pairs, "int8")
-    first = kept["first_ten"]
-    assert said.groups() == (f"{kept['tau']:.3f}", None if first is None else f"{first:.1f}")
-    assert kept["tau"] > 0.5
 
 
 def test_a_gpu_that_is_not_there(rerank, tmp_path, monkeypatch):

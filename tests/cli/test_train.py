@@ -171,7 +171,7 @@ def test_resumed(train, tmp_path, monkeypatch):
         (("--dimension", 7), "--dimension: wanted an even number"),
         (("--embedding-deviation", -1), "--embedding-deviation: wanted a number from 0"),
         (("--relevant-from", 0), "--relevant-from: wanted a grade from 1"),
-        (("--precision", "int8"), "--precision: wanted one of"),
+        (("--precision", "int4"), "--precision: wanted one of"),
         (("--precision", "float16"), "--precision: float16 needs a GPU; found cpu"),
         (("--accumulate", 0), "--accumulate: wanted at least 1"),
         (("--bucket", 0), "--bucket: wanted at least 1"),

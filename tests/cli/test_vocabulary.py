@@ -16,8 +16,6 @@ from positionbias.cli.main import posbias
 TAKES_DIFFERENT = {
     "--loss": "a study trains by several, each with its group size and part of the steps",
     "--out": "a folder, a file, or a pipe, as the command writes it",
-    "--passages": "a plan is of 1e9",
-    "--precision": "training has no int8",
     "--relevant-from": "study pooling has several tasks, each with its grade",
     "--score": "a calibration may be of the mean of two scores",
     "--skip": "each release has files of its own",

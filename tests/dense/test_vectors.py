@@ -28,7 +28,6 @@ from positionbias.engine.choose import open_engine
 from positionbias.models import packed_models
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, user_checkpoint
-from positionbias.models.int8 import multiplies_int8
 from positionbias.ranking.config import Computing, RankingConfig, Spread
 from tests.forked import forked
 from tests.sealing import reseal
@@ -80,30 +79,6 @@ def test_packed_passages_have_the_same_vectors(
     np.testing.assert_allclose(stored(packed), stored(padded), rtol=1e-5, atol=1e-5)
     counts = ("passages", "truncated", "empty_passages")
     assert [packed.manifest.content[name] for name in counts] == [padded.manifest.content[name] for name in counts]
-
-
-@pytest.mark.skipif(not multiplies_int8(), reason="this processor has no instructions for int8")
-def test_int8_keeps_how_far_it_is_from_float32(
-    checkpoint: Checkpoint, collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    exact = stored(encode_collection(checkpoint, collection, tmp_path / "exact", on_disk="float32"))
-    config = RankingConfig(precision="int8")
-    made = encode_collection(checkpoint, collection, tmp_path / "int8", on_disk="float32", config=config)
-    assert made.manifest.settings["precision"] == "int8"
-    kept = made.manifest.content["int8_agreement"]
-    texts = collection.texts_at(np.arange(60))
-    places = [texts.index(text) for text in set(texts)]  # drawn texts are different ones
-    cosines = (length_one(stored(made)) * length_one(exact)).sum(axis=1)[places]
-    assert kept == {"texts": len(places), "mean": pytest.approx(cosines.mean()), "least": pytest.approx(cosines.min())}
-    assert 0.9 < kept["least"] < kept["mean"] < 1
-    assert f"{len(places)} texts: cosine {kept['mean']:.4f}" in capsys.readouterr().err
-    asked = SingleVectors(checkpoint, config)
-    asked.queries(["lamp gate", "river", ""])
-    first = asked.of_queries
-    asked.queries(["stone"])
-    assert asked.of_queries is first
-    assert first is not None
-    assert first.texts == 3
 
 
 def test_halves_are_the_float32_vectors_rounded_and_what_was_met_is_counted(
@@ -370,8 +345,8 @@ def test_models_with_several_vectors_or_a_distance_are_refused(collection: Colle
     dot.model.vector_similarity = "euclidean"  # type: ignore[union-attr]
     with pytest.raises(SettingError, match=r"wanted a model that compares vectors by cosine or dot; found dot, by euclidean"):
         encode_collection(dot, collection, tmp_path / "v")
-    with pytest.raises(SettingError, match="--precision-on-disk: wanted one of float16, float32; found 'int8'"):
-        encode_collection(saved_dot(tmp_path / "dot2"), collection, tmp_path / "v", on_disk="int8")
+    with pytest.raises(SettingError, match="--precision-on-disk: wanted one of float16, float32; found 'float64'"):
+        encode_collection(saved_dot(tmp_path / "dot2"), collection, tmp_path / "v", on_disk="float64")
 
 
 def test_length_one() -> None:

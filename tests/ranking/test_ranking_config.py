@@ -35,7 +35,7 @@ def test_what_is_given_is_taken() -> None:
 def test_settings_out_of_range() -> None:
     with pytest.raises(SettingError, match="--batch-tokens: wanted at least 0; found -1; 0 leaves it to the device"):
         RankingConfig(batch_tokens=-1)
-    with pytest.raises(SettingError, match="--precision: wanted one of auto, float32, bfloat16, float16, int8; found 'int4'"):
+    with pytest.raises(SettingError, match="--precision: wanted one of auto, float32, bfloat16, float16; found 'int4'"):
         RankingConfig(precision="int4")  # type: ignore[arg-type]
 
 

@@ -53,7 +53,7 @@ from positionbias.training.train import TrainPlan
             {"warmup_share": 0.1, "warmup_steps": 5},
             "--warmup-share: wanted a share from 0 to 1, or --warmup-steps; found 0.1 beside",
         ),
-        ({"precision": "int8"}, "--precision: wanted one of auto, float32, bfloat16, float16; found 'int8'"),
+        ({"precision": "int4"}, "--precision: wanted one of auto, float32, bfloat16, float16; found 'int4'"),
     ],
 )
 def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None:
