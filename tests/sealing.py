@@ -1,4 +1,4 @@
-"""Artefacts as somebody else might hand them in: damaged, and with manifests that vouch for the damage, or with none that vouches."""
+"""Artefacts as somebody else might hand them in: damaged, with manifests that vouch for the damage."""
 
 from __future__ import annotations
 
@@ -23,14 +23,3 @@ def reseal(artefact: Path, change: Callable[[dict[str, Any]], object] | None = N
     seals = seal_folder(path.parent) if path.name == MANIFEST else {artefact.name: seal_file(artefact)}
     record["files"] = {name: {"bytes": seal.bytes, "digest": seal.digest} for name, seal in seals.items()}
     path.write_text(json.dumps({**record, "digest": manifest_digest(record)}), "utf-8")
-
-
-def unseal(artefact: Path, change: Callable[[dict[str, Any]], object] | None = None) -> None:
-    """Take the digests out of the artefact's manifest, as in one of before there were any."""
-    path = manifest_path(artefact)
-    record = json.loads(path.read_text("utf-8"))
-    del record["digest"]
-    record["files"] = None
-    if change is not None:
-        change(record)
-    path.write_text(json.dumps(record), "utf-8")

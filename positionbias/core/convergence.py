@@ -54,7 +54,7 @@ class Finish(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Ending:
     """The end of a training. ``ndcg`` is validation nDCG@10 of the kept weights, at re-ranking depth ``depth``; ``first_stage`` is that of the
-    candidates' own order. All three are None without validation; ``first_stage`` also in older trainings, which did not record it."""
+    candidates' own order. All three are None without validation."""
 
     finish: Finish = Finish.NOT_VALIDATED
     ndcg: float | None = None
@@ -92,12 +92,6 @@ class Ending:
         if (self.depth if depth is None else depth) == 1:
             found.append("these scores change nothing: depth 1")
         return found
-
-    @staticmethod
-    def of_log(steps: Sequence[int], validations: Sequence[float | None], depth: int | None) -> Ending:
-        """Derive the ending from an older log: nDCG@10 at its steps, each at its own depth."""
-        after = [value for step, value in zip(steps, validations, strict=False) if step and value is not None]
-        return Ending(finish_of(after), max(after, default=None), depth)
 
 
 def ending_of_run(content: JsonObject, path: Path | str) -> Ending | None:

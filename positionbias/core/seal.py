@@ -205,7 +205,7 @@ def _seals(manifest: _State, *, ours: bool) -> Mapping[str, FileSeal]:
         record = json.loads(manifest.path.read_bytes()) if manifest.bytes <= _MOST else None
         if not isinstance(record, dict) or not record.keys() >= _OURS:
             raise ValueError("other JSON")
-        seals = {name: FileSeal(**seal) for name, seal in (record["files"] or {}).items()}
+        seals = {name: FileSeal(**seal) for name, seal in record["files"].items()}
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         if not ours:
             return {}  # somebody else's; or opening the artefact reads its manifest and reports the fault
@@ -219,12 +219,9 @@ def check_digest(manifest: Path | str, record: JsonObject) -> None:
     """Check a manifest's record against its own digest.
 
     Raises:
-        InputError: they differ, or it has none, or none of its files.
+        InputError: they differ.
     """
-    digest = record.get("digest")
-    if digest is None or record.get("files") is None:
-        raise InputError(f"{manifest}: this manifest has no digests, so nothing could be checked; {AGAIN}")
-    if digest != manifest_digest(record):
+    if record.get("digest") != manifest_digest(record):
         raise bad_input(manifest, wanted="a manifest as it was written", found="one that was changed since", do=AGAIN)
 
 

@@ -18,7 +18,7 @@ from positionbias.engine.choose import Engine
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.parts import in_parts
 from positionbias.experiments.step import Planned, Steps
-from positionbias.models.checkpoint import LOG, ending_of, read_log
+from positionbias.models.checkpoint import LOG, read_log
 from positionbias.models.remedied import trained_folder
 from positionbias.models.tensors import FACTS
 from positionbias.results.result import Facts
@@ -136,9 +136,7 @@ def as_ended(facts: Facts, *models: Path) -> Facts:
 def ending_at(model: Path) -> Ending:
     """Return how the training of a checkpoint ended, without loading the model."""
     own = trained_folder(model)
-    if not (own / LOG).is_file():
-        return Ending()
-    return ending_of(own, read_log(own), checkpoint_facts(model)["depth"])
+    return read_log(own).ending if (own / LOG).is_file() else Ending()
 
 
 def checkpoint_facts(model: Path) -> Mapping[str, Any]:

@@ -15,7 +15,6 @@ from positionbias.core.json_text import JsonObject
 from positionbias.models.classifier_head import has_classifier, linear_of, with_classifier
 from positionbias.models.encoder import Encoder, load_encoder, open_encoder, save_pretrained
 from positionbias.models.encoder_source import check_encoder_folder
-from positionbias.models.layout import architecture
 from positionbias.models.protocols import Role, Tokens
 from positionbias.models.relevance import log_relevance
 from positionbias.models.sentence_transformers import DENSE, ENCODER, write_cross_encoder
@@ -119,21 +118,21 @@ class BertCat(nn.Module):
 
     @classmethod
     def load(cls, folder: Path, shape: JsonObject) -> Self:
-        """Load weights as ``Ranker.load``, also of older checkpoints, whose encoder is beside the head's module."""
+        """Load weights as ``Ranker.load``."""
         config = read_shape(BertCatConfig, shape, folder)
-        place = folder / ENCODER if (folder / ENCODER).is_dir() else folder
-        whole = architecture(check_encoder_folder(place)).endswith("ForSequenceClassification")
-        encoder = open_encoder(place, classifier=whole or config.head == "transformers")
+        if config.head != "transformers" and (folder / ENCODER).is_dir():  # the head is a module of its own
+            model = cls(config, open_encoder(check_encoder_folder(folder / ENCODER)))
+            assert model.head is not None
+            load_weights(nn.ModuleDict({"linear": model.head}), folder / DENSE / WEIGHTS)
+            return model
+        encoder = open_encoder(check_encoder_folder(folder), classifier=True)
         if config.head == "transformers":
             return cls(config, encoder)
-        linear = linear_of(encoder.drop_head()) if whole else None
+        linear = linear_of(encoder.drop_head())
         model = cls(config, encoder)
         assert model.head is not None
-        if linear is None:
-            load_weights(nn.ModuleDict({"linear": model.head}), folder / DENSE / WEIGHTS)
-        elif len(linear["bias"]) != model.head.out_features:
+        if len(linear["bias"]) != model.head.out_features:
             wanted, found = f"a head of {model.head.out_features} outputs", str(len(linear["bias"]))
             raise bad_input(folder / FACTS, wanted=wanted, found=found, do=FIX)
-        else:
-            model.head.load_state_dict(linear)
+        model.head.load_state_dict(linear)
         return model

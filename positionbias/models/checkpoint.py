@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from positionbias.core.splitter import remark_other_splitter
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.card import CARD, model_card
 from positionbias.models.endpoint_client import Endpoint, endpoint_named
-from positionbias.models.identity import model_checksum, weights_checksum
+from positionbias.models.identity import model_checksum
 from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
 from positionbias.models.prompts import OWN, Prompts, remark_prompts
@@ -46,7 +46,6 @@ from positionbias.models.user_code import is_code_name, load_user_code, user_mod
 __all__ = [
     "Checkpoint",
     "TrainingLog",
-    "ending_of",
     "load_checkpoint",
     "read_log",
     "save_checkpoint",
@@ -66,7 +65,7 @@ class TrainingLog:
     log: Sequence[Mapping[str, float | None]] = ()
     best_step: int = 0
     stopped: str = ""
-    ending: Ending | None = None
+    ending: Ending = field(default_factory=Ending)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +91,12 @@ class Checkpoint:
 
     @property
     def ending(self) -> Ending:
-        """The end of its training, for older models derived from the log.
-
-        Raises:
-            InputError: the log is malformed.
-        """
-        return ending_of(self.path, self.training, self.depth)
+        """The end of its training."""
+        return self.training.ending
 
     @property
     def ended_name(self) -> str:
-        """The system's name beside figures, marked if its training is not finished.
-
-        Raises:
-            InputError: as ``ending``.
-        """
+        """The system's name beside figures, marked if its training is not finished."""
         return ended_name(self.name, self.ending.unfinished)
 
     @property
@@ -131,20 +122,6 @@ class Checkpoint:
         from positionbias.models.hub import push_checkpoint
 
         return push_checkpoint(Path(self.path), repo, private=private).url
-
-
-def ending_of(path: Path | str, training: TrainingLog, depth: int | None) -> Ending:
-    """Return how a training ended, from its log ``training``, for the checkpoint at ``path`` with the tuned ``depth``.
-
-    Raises:
-        InputError: the log is malformed.
-    """
-    if training.ending is not None:
-        return training.ending
-    try:
-        return Ending.of_log([int(row["step"] or 0) for row in training.log], [row.get("ndcg") for row in training.log], depth)
-    except KeyError as error:
-        raise bad_input(Path(path) / LOG, wanted="a training log", found=f"a row without {error}", do=FIX) from error
 
 
 def save_checkpoint(
@@ -315,12 +292,9 @@ def _load_ours(folder: Path) -> Checkpoint:
     except (KeyError, TypeError, ValueError, OverflowError, RuntimeError, MemoryError, SettingError) as error:
         found = f"none of {error}" if isinstance(error, KeyError) else str(error)
         raise bad_input(place, wanted="a checkpoint's facts", found=found, do=FIX) from error
-    named, checksum = manifest.content.get("checksum"), model_checksum(folder)
-    # an older checkpoint names only its weights
-    if named != checksum and named != weights_checksum(folder):
+    if manifest.content.get("checksum") != model_checksum(folder):
         wanted = "the weights, settings and words that manifest.json names"
         raise bad_input(folder, wanted=wanted, found="other content", do=FIX)
-    manifest = replace(manifest, content={**manifest.content, "checksum": checksum})
     remark_other_splitter(folder, manifest.versions)
     model.eval()
     return Checkpoint(folder, model, manifest, facts.depth, read_log(folder))

@@ -64,9 +64,9 @@ def _whole(folder: Path) -> Manifest:
     manifest = read_manifest(folder, kind="checkpoint")
     if found := verify(folder / MANIFEST).fault:
         raise bad_input(folder, wanted="a checkpoint as it was written", found=found, do="restore it from a copy")
-    if manifest.files is None or CARD not in manifest.files:
+    if CARD not in (manifest.files or {}):
         do = "load it and write it again (positionbias.models.checkpoint.save_checkpoint), or train it again"
-        raise bad_input(folder, wanted=f"a checkpoint with its model card ({CARD})", found="an older one, without", do=do)
+        raise bad_input(folder, wanted=f"a checkpoint with its model card ({CARD})", found="none", do=do)
     return manifest
 
 

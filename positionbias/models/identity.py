@@ -12,7 +12,7 @@ from typing import Any
 from positionbias.core.files import sha256_file
 from positionbias.models.sentence_transformers import MODULES
 
-__all__ = ["MODULE_FOLDER", "model_checksum", "weights_checksum"]
+__all__ = ["MODULE_FOLDER", "model_checksum"]
 
 MODULE_FOLDER = re.compile(r"\d|(query|document)_\d")  # sentence-transformers' names for module folders
 _SUFFIXES = (".json", ".model", ".jinja")
@@ -41,14 +41,6 @@ def model_checksum(folder: Path) -> str:
     for path in sorted(_files(folder)):
         told = _settings_sha256(path) if path.suffix == ".json" else sha256_file(path)
         digest.update(f"{path.relative_to(folder).as_posix()} {told}\n".encode())
-    return digest.hexdigest()
-
-
-def weights_checksum(folder: Path) -> str:
-    """Return the SHA-256 over the weights alone, as in manifests of older checkpoints."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.safetensors"), key=lambda path: path.parts) or sorted(folder.glob("pytorch_model*.bin")):
-        digest.update(f"{path.relative_to(folder).as_posix()} {sha256_file(path)}\n".encode())
     return digest.hexdigest()
 
 

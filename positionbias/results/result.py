@@ -14,7 +14,6 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from positionbias.core.convergence import Ending
 from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
 from positionbias.core.interval import Interval
@@ -29,7 +28,6 @@ from positionbias.results.payloads import KINDS, Payload, PerQuery, QueryEffects
 __all__ = ["NOT_BY_QUERY", "Facts", "Result", "load_results", "save_results", "write_results"]
 
 RESULTS = "results.json"
-FORMER = "examples"  # a kind that held texts; results of earlier audits have it, and nothing reads it
 FIGURES = "statistics"  # the kind of every class of figures
 NOT_BY_QUERY = ("notes", "quality")  # of a payload with values by query: the fields that are not by query
 TEXTS = ("original", "rotated")  # the test or training passages
@@ -143,10 +141,6 @@ _HEADER = {name: type_ for name, type_ in get_type_hints(Result).items() if name
 def _payload(kind: str, measure: str, record: Mapping[str, Any]) -> Payload:
     if kind == FIGURES:
         return read_figures(measure, record["rows"])
-    if kind == "training" and "ending" not in record:
-        depth = record.get("notes", {}).get("depth")
-        ending = Ending.of_log(record["steps"], record["series"].get("validation nDCG@10", ()), depth)
-        record = {**record, "ending": ending}
     type_ = KINDS[kind]
     if type_ is PositionBuckets:
         type_ = SegmentBuckets if record["scale"] == "segment" else QueryBuckets
@@ -231,8 +225,6 @@ def load_results(folder: Path | str) -> list[Result]:
     results = []
     try:
         for record in read_json(path, what="results")["results"]:
-            if record["kind"] == FORMER:
-                continue
             items = record.pop("items", None)
             if items is not None:
                 table = pq.read_table(verified(folder / Path(items).name))

@@ -205,14 +205,9 @@ class TrainConfig:
         return -(-self.epochs * -(-groups // self.batch_size) // self.accumulate)
 
     def deciding(self) -> JsonObject:
-        """Return the settings that decide the outcome, which a manifest records and a resumed training must repeat.
-
-        ``least_depth``, ``validation_queries``, ``consistency`` and ``offset_positions`` are recorded only where given, so that older trainings stay the same.
-        """
-        later = {"least_depth": 1, "validation_queries": None, "consistency": 0.0, "offset_positions": 0}
-        left_out = (*_MEANS, *(name for name, value in later.items() if getattr(self, name) == value))
+        """Return the settings that decide the outcome, which a manifest records and a resumed training must repeat."""
         record = {**asdict(self), "precision": settled_precision(self.precision)}
-        return {name: value for name, value in record.items() if name not in left_out}
+        return {name: value for name, value in record.items() if name not in _MEANS}
 
     def means(self) -> JsonObject:
         """Return the other settings, which belong to the provenance."""

@@ -72,8 +72,7 @@ def find_state(training: Towards) -> JsonObject | None:
         raise OutputExistsError(
             f"{folder}: wanted no unfinished training here; found one; continue it with --resume, or remove the folder"
         )
-    if (latest / MANIFEST).is_file():  # an earlier one had none
-        read_manifest(latest, kind=_KIND)
+    read_manifest(latest, kind=_KIND)
     path = latest / "state.json"
     record = read_json(path, what="a training's state")
     if not (isinstance(record, dict) and all(isinstance(record.get(key), dict) for key in ("settings", "record"))):

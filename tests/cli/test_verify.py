@@ -14,7 +14,6 @@ from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest, write_manifest
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.core.screen import lines_of
-from tests.sealing import unseal
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -108,13 +107,6 @@ def test_a_foreign_manifest_among_artefacts_is_named(small_collection: Collectio
         main(["verify", str(small_collection.path.parent)])
     assert "site/manifest.json: not a manifest of posbias" in capsys.readouterr().err
     assert run(capsys, str(other))[0] == 2
-
-
-def test_a_manifest_without_digests_is_refused(small_collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
-    unseal(small_collection.path)
-    code, out, _ = run(capsys, str(small_collection.path))
-    assert code == 2
-    assert "this manifest has no digests, so nothing could be checked" in out
 
 
 def test_json_has_every_artefact(small_collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:

@@ -77,11 +77,3 @@ def test_it_goes_through_json_with_its_curve() -> None:
     assert record["payload"]["ending"]["finish"] == "too few validations to tell"
     assert Result.from_json(record) == result
     assert "unfinished" not in Result("m", "c", "", "", None, None, None, 0, curve).to_json()["facts"]
-
-
-def test_results_of_before_say_what_their_log_tells() -> None:
-    record = {"steps": [0, 1, 2, 3, 4], "series": {"validation nDCG@10": [0.1, 0.2, 0.3, 0.4, 0.5]}, "notes": {"depth": 7}}
-    header = Result("training", "c", "validation", "tk", 1, 0.5, None, 5, TrainingCurve([], {})).to_json()
-    payload = Result.from_json({**header, "payload": record}).payload
-    assert isinstance(payload, TrainingCurve)
-    assert payload.ending == Ending(Finish.NOT_FINISHED, 0.5, 7, None)

@@ -21,7 +21,7 @@ from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run, read_rankings, read_run, write_run
 from positionbias.core.seal import BLOCK, FileSeal, SealedFile, manifest_digest, seal_file, seal_folder, verified
 from positionbias.core.verify import manifests_in, verify
-from tests.sealing import reseal, unseal
+from tests.sealing import reseal
 
 
 @pytest.fixture
@@ -159,11 +159,8 @@ def test_a_field_of_another_type_is_one_line(collection: Path, change: Callable[
 
 
 def test_a_manifest_names_files_within_its_artefact(collection: Path) -> None:
-    unseal(collection, lambda record: record.update(files={"../secret": {"bytes": 0, "digest": ""}}))
-    with pytest.raises(InputError, match="this manifest has no digests"):
-        Collection(collection)
     path = collection / "manifest.json"
-    record = json.loads(path.read_text())
+    record = {**json.loads(path.read_text()), "files": {"../secret": {"bytes": 0, "digest": ""}}}
     path.write_text(json.dumps({**record, "digest": manifest_digest(record)}))
     with pytest.raises(InputError, match=r"wanted files within the artefact; found '\.\./secret'"):
         Collection(collection)

@@ -228,27 +228,6 @@ def test_transformers_finds_no_model_where_its_classifier_has_another_head(tmp_p
         AutoModelForSequenceClassification.from_pretrained(tmp_path / "cat")
 
 
-@pytest.mark.parametrize("head", ["linear", "relevance"])
-def test_older_checkpoints_have_the_head_in_a_module(head: Head, tmp_path: Path) -> None:
-    torch.manual_seed(5)
-    model = BertCat(BertCatConfig(30, head=head), load_encoder(saved("bert", tmp_path / "first"))).eval()
-    place = older(model, tmp_path / "cat")
-    again = BertCat.load(place, asdict(model.config)).eval()
-    assert torch.equal(scores(again, QUERIES, PASSAGES), scores(model, QUERIES, PASSAGES))
-    (place / "2_Dense" / "model.safetensors").unlink()
-    with pytest.raises(InputError, match="2_Dense/model.safetensors: wanted a safetensors file; found no such file"):
-        BertCat.load(place, asdict(model.config))
-
-
-def older(model: BertCat, place: Path) -> Path:
-    """Save a model as earlier versions did: the bare encoder, and the head in a folder of its own."""
-    model.encoder.save(place, length=model.config.pair_length)
-    (place / "2_Dense").mkdir()
-    assert model.head is not None
-    save_tensors(place / "2_Dense" / "model.safetensors", {f"linear.{k}": v for k, v in model.head.state_dict().items()})
-    return place
-
-
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_saved_and_loaded_it_is_the_same(architecture: str, tmp_path: Path) -> None:
     model = BertCat(BertCatConfig(pair_length=30), load_encoder(saved(architecture, tmp_path / "first"))).eval()

@@ -197,7 +197,7 @@ def test_one_without_a_card_is_not_pushed(hub: Hub, checkpoint: Path) -> None:
     write_manifest(checkpoint / "manifest.json", manifest)
     found = push(hub, checkpoint, "me/ranker")
     assert found.returncode == 2
-    assert "wanted a checkpoint with its model card (README.md); found an older one, without" in found.stderr
+    assert "wanted a checkpoint with its model card (README.md); found none" in found.stderr
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9", "nonsense"])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +17,6 @@ from positionbias.core.manifest import read_manifest, write_manifest
 from positionbias.core.run import Run, read_run
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
-from positionbias.models.identity import weights_checksum
 from positionbias.models.protocols import SingleVector, VariantScorer
 from positionbias.models.remedied import remedied
 from positionbias.models.remedies import Remedy, read_remedy, rotations, segments
@@ -192,16 +189,6 @@ def test_a_remedy_on_a_remedy_is_one_of_its_variants(
     wanted = max(float(score_pairs(base, of).astype(np.float64).mean()) for of in parts)  # type: ignore[arg-type]
     scored = dict(zip(found[query_id].passage_ids, found[query_id].scores, strict=True))
     assert scored[given[query_id].passage_ids[0]] == pytest.approx(wanted, abs=2e-5)
-
-
-def test_an_older_checkpoint_is_given_a_remedy(tk: Path, tmp_path: Path) -> None:
-    old = tmp_path / "old.ckpt"
-    shutil.copytree(tk, old)
-    manifest = read_manifest(old)
-    older = replace(manifest, content={**manifest.content, "checksum": weights_checksum(old)})
-    write_manifest(old / "manifest.json", older)
-    positionbias.debias_model(old, remedy="rotate:2", out=tmp_path / "new")
-    assert load_checkpoint(tmp_path / "new").model.kind == "remedied"
 
 
 def test_counts_are_those_of_one_variant(collection: Collection, run: Path, tmp_path: Path) -> None:

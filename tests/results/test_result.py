@@ -195,17 +195,6 @@ def test_every_kind_goes_round(tmp_path: Path, payload: Payload) -> None:
     assert [Result.from_json(json.loads(json.dumps(item.to_json()))) for item in given] == given
 
 
-def test_a_former_kind_that_held_texts_is_left_unread(tmp_path: Path) -> None:
-    given = [result(payload) for payload in PAYLOADS if isinstance(payload, Finding)]
-    save_results(tmp_path / "r", given, MANIFEST)
-    path = tmp_path / "r" / "results.json"
-    saved = json.loads(path.read_text("utf-8"))
-    former = {**saved["results"][0], "kind": "examples", "payload": {"examples": [{"query": "Who?"}], "quality": "nDCG@10"}}
-    path.write_text(json.dumps({**saved, "results": [former, *saved["results"]]}), encoding="utf-8")
-    (tmp_path / "r" / "manifest.json").unlink()  # it has the file's digest
-    assert load_results(tmp_path / "r") == given
-
-
 COVERED = CoverageFigures(
     kind="neural", systems=2, groups=1, relevant_from=1, depth=2, relevant=3, unique=1, depths=[1, 2], found_by_depth=[2, 3],
     unique_by_depth=[0, 1], depths_by_query=[1, 2], found_by_query={"q1": [2, 3]}, unique_by_query={"q1": [0, 1]},
