@@ -63,7 +63,7 @@ from positionbias.planted.settings import PlantedSettings
 from positionbias.pooling.settings import CoverageSettings, PoolSettings, ReliabilitySettings, VerdictSettings
 from positionbias.positions.density import Density
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import AnswerRange, HistogramOptions, Matching, PlaceWeights, Placing, RawForm, Selection
+from positionbias.positions.settings import AnswerRange, HistogramOptions, Matching, Placing, RawForm, Selection
 from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.probe.settings import ProbeSettings
 from positionbias.ranking.config import Computing, RankingConfig, Reranking, TaughtPassages
@@ -119,7 +119,6 @@ __all__ = [
     "NearestSettings",
     "OverlapSettings",
     "PACRRConfig",
-    "PlaceWeights",
     "Placing",
     "PlantedSettings",
     "PoolSettings",

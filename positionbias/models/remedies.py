@@ -2,8 +2,7 @@
 
 rotate          the mean over k rotations, at k evenly spaced words; the first is the passage itself
 rotate-max      the maximum over them
-segments        the mean over the k equal parts of the passage, each read alone
-segments-max    the maximum over them, as MaxP of Dai and Callan (2019) over a document's windows
+segments-max    the maximum over the k equal parts of the passage, each read alone, as MaxP of Dai and Callan (2019) over a document's windows
 calibrate       attention to a passage evened out over its parts (``models.calibration``), of models with one vector a text
 
 Our decisions: rotations are spread evenly instead of drawn, so that k of them put each word at k evenly spread places, and the same
@@ -60,7 +59,6 @@ class _Kind:
 REMEDIES: Mapping[str, _Kind] = {
     "rotate": _Kind(rotations, maximum=False),
     "rotate-max": _Kind(rotations, maximum=True),
-    "segments": _Kind(segments, maximum=False),
     "segments-max": _Kind(segments, maximum=True),
 }
 

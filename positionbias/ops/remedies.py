@@ -28,8 +28,8 @@ def debias_model(
     remedy: Annotated[
         str,
         Setting(
-            "The remedy that is built in, as NAME:K. rotate: the mean over a passage's scores in K evenly spaced rotations; rotate-max: their maximum; segments: "
-            "the mean over K equal parts of it, each read alone; segments-max: their maximum. Or calibrate:STRENGTH[:BASKET[:LAYERS]]: attention to a passage evened out "
+            "The remedy that is built in, as NAME:K. rotate: the mean over a passage's scores in K evenly spaced rotations; rotate-max: their maximum; segments-max: "
+            "the maximum over K equal parts of it, each read alone. Or calibrate:STRENGTH[:BASKET[:LAYERS]]: attention to a passage evened out "
             "over baskets of 128 tokens in the last half of the layers, for models with one vector a text.",
             metavar="REMEDY",
         ),

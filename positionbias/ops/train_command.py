@@ -13,9 +13,8 @@ from positionbias.models.kinds import KINDS, Beginning, Kind
 from positionbias.models.shapes import TKConfig
 from positionbias.ops.training import train
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import PlaceWeights
 from positionbias.positions.shuffle import SentenceShuffle
-from positionbias.training.config import AT_READING, SHUFFLED, WEIGHED, refuse_validating, settle_steps
+from positionbias.training.config import AT_READING, SHUFFLED, refuse_validating, settle_steps
 from positionbias.training.plan import TrainPlan
 from positionbias.training.quick import DEPTH, quick_shape, quick_training
 
@@ -48,7 +47,6 @@ def train_command(name: str) -> Command:
         *settings_parameters(kind.shape, "model"),
         Parameter("rotate_at_reading", "", bool, False, False, AT_READING),
         Parameter("shuffle_at_reading", "", bool, False, False, SHUFFLED),
-        Parameter("weigh_places", "", float, False, None, WEIGHED, optional=True),
         Parameter("quick", "", bool, False, False, replace(_QUICK, implies=quick)),
     )
     return Command(kind.about, parameters, call)
@@ -95,7 +93,6 @@ def _plan(name: str, kind: Kind, given: Given) -> TrainPlan:
     remedies = {
         "rotate": Rotation(seed=given["seed"]) if given["rotate_at_reading"] else None,
         "shuffle": SentenceShuffle(seed=given["seed"]) if given["shuffle_at_reading"] else None,
-        "weigh_places": None if given["weigh_places"] is None else PlaceWeights(most=given["weigh_places"]),
     }
     if given["start"] is not None:
         input_place(given["start"], flag="--start")

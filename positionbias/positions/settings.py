@@ -22,7 +22,6 @@ __all__ = [
     "HistogramOptions",
     "Matches",
     "Matching",
-    "PlaceWeights",
     "Placing",
     "Point",
     "RawForm",
@@ -216,23 +215,3 @@ class RawForm:
     def names_fields(self) -> bool:
         """Return True if a key was named."""
         return self.id_field is not None or self.text_field is not None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlaceWeights:
-    """Settings of the weights: the number of ``bins``, and the largest weight of an answer, ``most``.
-
-    Raises:
-        SettingError: fewer than 2 bins, or ``most`` below 1.
-    """
-
-    most: float = setting(
-        10.0,
-        "Largest weight of an answer's place, before weights are scaled to the mean 1.",
-        least=1,
-        flags=("--weigh-places",),
-    )
-    bins: int = setting(10, "Equal parts of a passage among which answers are counted.", least=2, panel=Panel.ADVANCED)
-
-    def __post_init__(self) -> None:
-        check_settings(self)

@@ -29,7 +29,7 @@ Indexed = tuple[int, TrainingGroup]
 @dataclass(frozen=True, slots=True)
 class TrainingTexts:
     """The data of batches. With ``reading`` each read of a passage is changed by a draw of its own. With ``turned`` each passage is read a
-    second time, rotated by a cut of its own, for a loss that compares both. ``weights`` are those of queries; others have 1.
+    second time, rotated by a cut of its own, for a loss that compares both.
     """
 
     collection: Collection
@@ -37,7 +37,6 @@ class TrainingTexts:
     source: GroupSource
     reading: TextChange | None = None
     turned: Rotation | None = None
-    weights: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class Batch:
 
     m is the size of the largest group. Smaller ones are padded by a short passage of the batch, where ``there`` (n, m) is false
     (None: all groups are of one size). ``teacher`` (n, m) are a teacher's scores, None where a group has none. With ``turned`` there are 2m
-    columns of ``passages``: the m as they are, then the m rotated. ``weights`` (n) are the groups' weights; None: all 1.
+    columns of ``passages``: the m as they are, then the m rotated.
     ``number`` counts batches within the epoch; ``dropped`` groups have an empty side and were skipped. If a process has no groups while
     others do, it computes one of theirs, discards the result, and ``idle`` is true.
     """
@@ -60,7 +59,6 @@ class Batch:
     dropped: int
     there: Tensor | None = None
     teacher: Tensor | None = None
-    weights: Tensor | None = None
     turned: bool = False
     idle: bool = False
 
@@ -69,7 +67,7 @@ class Batch:
 
     def by_group(self, change: Callable[[Tensor], Tensor]) -> dict[str, Any]:
         """Return ``change`` of the tensors with a row a group, by their fields' names; without those that are None."""
-        held = {"there": self.there, "teacher": self.teacher, "weights": self.weights}
+        held = {"there": self.there, "teacher": self.teacher}
         return {name: change(tensor) for name, tensor in held.items() if tensor is not None}
 
 
@@ -157,7 +155,6 @@ def _read(model: Ranker, texts: TrainingTexts, block: Sequence[Indexed], epoch: 
         return Batch(epoch, number, groups, asked, [], {}, dropped)
     placed = [_columns([side[i] for i in kept]) for side in sides]
     columns, there = [row for rows, _ in placed for row in rows], placed[0][1]
-    weights = None if texts.weights is None else torch.tensor([texts.weights.get(group.query_id, 1.0) for group in groups])
     return Batch(
         epoch,
         number,
@@ -168,7 +165,6 @@ def _read(model: Ranker, texts: TrainingTexts, block: Sequence[Indexed], epoch: 
         dropped,
         there,
         _teacher(groups, there),
-        weights,
         turned=len(sides) > 1,
     )
 

@@ -18,7 +18,6 @@ __all__ = [
     "SCHEDULES",
     "SHUFFLED",
     "TRACKERS",
-    "WEIGHED",
     "LossKind",
     "TrainConfig",
     "refuse_validating",
@@ -28,12 +27,6 @@ __all__ = [
 
 AT_READING = Setting("Rotate every passage anew at each read in training.")
 SHUFFLED = Setting("Put every passage's sentences in a new order at each read in training.")
-WEIGHED = Setting(
-    "Weigh training queries by the inverse share of their answer's tenth of the passage, an answer by at most this much.",
-    least=1,
-    metavar="MOST",
-    absent="all weigh the same",
-)
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 
 SCHEDULES = ("constant", "linear")

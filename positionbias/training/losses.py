@@ -35,13 +35,12 @@ __all__ = [
 
 class Scored(NamedTuple):
     """The inputs of a loss for a batch, ``(groups, passages)`` each; ``teacher`` is None without a teacher's scores, ``turned``, the student's
-    scores of rotated passages, without a term that compares them. ``weights (groups,)``: None where all weigh the same."""
+    scores of rotated passages, without a term that compares them."""
 
     student: Tensor
     there: Tensor | None = None
     teacher: Tensor | None = None
     turned: Tensor | None = None
-    weights: Tensor | None = None
 
 
 def mean_there(values: Tensor, there: Tensor | None) -> Tensor:
@@ -162,9 +161,9 @@ def consistency(scores: Tensor, turned: Tensor, there: Tensor | None = None) -> 
 
 
 def group_losses(scored: Scored, config: TrainConfig) -> Tensor:
-    """Return the losses ``(groups,)`` of a batch's scores, by the loss in the settings, with its consistency term and the groups' weights."""
+    """Return the losses ``(groups,)`` of a batch's scores, by the loss in the settings, with its consistency term."""
     assert config.loss is not None
     losses = FUNCTIONS[config.loss](scored, config)
     if scored.turned is not None:
         losses = losses + config.consistency * consistency(scored.student, scored.turned, scored.there)
-    return losses if scored.weights is None else losses * scored.weights
+    return losses

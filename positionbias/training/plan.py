@@ -11,7 +11,6 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import Panel, check_settings, setting
 from positionbias.models.kinds import begins_with, config_class, scores_log_probabilities
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import PlaceWeights
 from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.training.config import LOSSES, TrainConfig
 
@@ -34,7 +33,6 @@ _OPTIONAL = (
     "encoder",
     "start",
     "shuffle",
-    "weigh_places",
 )
 
 
@@ -50,8 +48,7 @@ class TrainPlan:
     training queries, and those of the splits ``words_of``: models with the same initial weights need the same words. It
     starts from ``word_vectors`` or at random, a model over an encoder from ``encoder``, any model from ``start``, a checkpoint of its kind.
     ``rotate`` rotates each read of a training passage by a cut of its own (as the reference does); None reads passages as stored.
-    ``shuffle`` puts the sentences of each read in an order of its own. ``weigh_places`` weighs training queries by the inverse propensity of
-    their answers' places (``positions.propensity``).
+    ``shuffle`` puts the sentences of each read in an order of its own.
     Without ``validation_candidates`` all steps are made, and the last weights are kept.
     """
 
@@ -95,7 +92,6 @@ class TrainPlan:
     training: TrainConfig = field(default_factory=TrainConfig)
     rotate: Rotation | None = None
     shuffle: SentenceShuffle | None = None
-    weigh_places: PlaceWeights | None = None
     words_of: tuple[str, ...] | None = None
     word_vectors: Path | None = setting(
         None,
@@ -126,10 +122,6 @@ class TrainPlan:
         if self.rotate is not None and self.shuffle is not None:
             raise SettingError(
                 "--rotate-at-reading, --shuffle-at-reading: wanted one of the two; found both; give one, as a rotated shuffle is a shuffle"
-            )
-        if self.weigh_places is not None and self.trainset is not None:
-            raise SettingError(
-                "--weigh-places: wanted --candidates or --teacher-scores, whose queries have answers in the collection; found --trainset; leave one out"
             )
         self._check_source()
         if self.trainset is None and self.split is None:
@@ -205,7 +197,7 @@ class TrainPlan:
         record = {f.name: getattr(self, f.name) for f in fields(self)}
         record["model"] = None if self.model is None else asdict(self.model)
         record["training"] = self.training.deciding()
-        for name in ("rotate", "shuffle", "weigh_places"):
+        for name in ("rotate", "shuffle"):
             record[name] = None if record[name] is None else asdict(record[name])
         if self.teacher_scores is not None:
             record["teacher_scores"] = open_teacher_scores(self.teacher_scores).checksum

@@ -10,7 +10,6 @@ from positionbias.core.collection import Collection
 from positionbias.core.groups import group_queries
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_if_any, package_versions, provenance
-from positionbias.core.progress import say
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.run import Run, read_run
@@ -19,7 +18,6 @@ from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_che
 from positionbias.models.kinds import begins_with, has_term_vectors
 from positionbias.models.offset import check_offsets
 from positionbias.models.torch_threads import torch_threads
-from positionbias.positions.propensity import PlaceWeighting, place_weights
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import original_collection, sample_passages
@@ -87,26 +85,22 @@ def _train(
         known_queries(validation_candidates, collection.queries(plan.validation_split))
     _remark_splitters(collection, plan)
     groups = group_source(collection, plan)
-    weighed = None if plan.weigh_places is None else place_weights(collection, str(plan.split), plan.weigh_places)
     texts = TrainingTexts(
         collection,
         group_queries(collection, plan.splits),
         groups,
         reading=plan.reading,
         turned=Rotation(seed=plan.training.seed) if plan.training.consistency else None,
-        weights=None if weighed is None else weighed.weights,
     )
     model, counted = build_model(collection, plan)
     if plan.training.offset_positions:
         check_offsets(model)
-    if weighed is not None and devices.main:
-        say(weighed.told())
     with devices.own_generator():
         validation = None if validation_candidates is None else _validation(collection, validation_candidates, plan)
         record = train(model, texts, validation, plan.training, towards, devices, on_validation=on_validation)
     if devices.main:
         facts = {"training_seconds": round(record.seconds, 1), **devices.facts()}
-        content = {**_content(counted, groups, record), **_overlap(collection, plan, groups), **_weighing(weighed)}
+        content = {**_content(counted, groups, record), **_overlap(collection, plan, groups)}
         manifest = _manifest(collection, plan, towards.settings, content, towards.out, facts)
         log: JsonObject = {
             "log": untimed(record.log),
@@ -144,16 +138,6 @@ def _validation(collection: Collection, candidates: Run, plan: TrainPlan) -> Val
         probed,
         sample_passages(probed, looked_at, training.seed) if looked_at else [],
     )
-
-
-def _weighing(weighed: PlaceWeighting | None) -> JsonObject:
-    if weighed is None:
-        return {}
-    return {
-        "answers_by_place": list(weighed.counts),
-        "places_clipped": list(weighed.clipped),
-        "effective_queries": weighed.effective,
-    }
 
 
 def _overlap(collection: Collection, plan: TrainPlan, groups: GroupSource) -> dict[str, int]:

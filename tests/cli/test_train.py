@@ -58,18 +58,13 @@ def test_remedies_in_training(train, tmp_path):
         "--shuffle-at-reading",
         "--consistency",
         0.1,
-        "--weigh-places",
-        5,
         "--offset-positions",
         20,
     )
     assert code == 0, err
     settings = load_checkpoint(tmp_path / "tk.ckpt").manifest.settings
     assert settings["training"]["offset_positions"] == 20
-    assert (settings["weigh_places"]["most"], settings["training"]["consistency"]) == (5.0, 0.1)
-    code, _, err = train("--out", tmp_path / "none.ckpt", "--weigh-places", 0.5)
-    assert code == 2
-    assert err.startswith("posbias: --weigh-places: wanted a number from 1; found 0.5")
+    assert settings["training"]["consistency"] == 0.1
     code, _, err = train("--out", tmp_path / "none.ckpt", "--positions", "none", "--offset-positions", 5)
     assert (code, err.startswith("posbias: --offset-positions: wanted a model with absolute positions; found tk")) == (2, True)
     assert not (tmp_path / "none.ckpt").exists()

@@ -73,7 +73,6 @@ def tk(collection: Collection, tmp_path_factory: pytest.TempPathFactory) -> Path
 POOLS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "rotate:3": lambda scores: scores.mean(axis=1),
     "rotate-max:3": lambda scores: scores.max(axis=1),
-    "segments:2": lambda scores: scores.mean(axis=1),
     "segments-max:2": lambda scores: scores.max(axis=1),
 }
 

@@ -53,7 +53,7 @@ def sampler(positives: dict[str, str] | None = None, negatives: list[str] | None
 
 def read(model: TK, collection: Collection, drawn: GroupSampler | None = None, **options: object) -> list[Batch]:
     settings = {"size": 3, "epoch": 0, **options}
-    own = {name: settings.pop(name) for name in ("reading", "turned", "weights") if name in settings}
+    own = {name: settings.pop(name) for name in ("reading", "turned") if name in settings}
     texts = TrainingTexts(collection, QUERIES, drawn or sampler(), **own)  # type: ignore[arg-type]
     return list(batches(model, texts, **settings))  # type: ignore[arg-type]
 
@@ -263,9 +263,3 @@ def test_with_consistency_each_passage_is_read_a_second_time_rotated(collection:
     ]
     assert list(both.passages[size:]) == expected
     assert both.passages[size:] != both.passages[:size]
-
-
-def test_groups_have_the_weights_of_their_queries(collection: Collection, model: TK) -> None:
-    (batch, *_) = read(model, collection, weights={"q0": 2.0, "q1": 0.5, "q2": 3.0, "q3": 0.25})
-    assert batch.weights is not None
-    assert batch.weights.tolist() == [{"q0": 2.0, "q1": 0.5, "q2": 3.0, "q3": 0.25}.get(g.query_id, 1.0) for g in batch.groups]

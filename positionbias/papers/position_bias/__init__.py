@@ -27,7 +27,6 @@ __all__ = [
     "TAUGHT",
     "TEACHER",
     "VARIANTS",
-    "WEIGHED",
     "place_of",
 ]
 
@@ -42,7 +41,6 @@ VARIANTS: Mapping[Positions, str] = {  # a model's positions in results
 REMEDIES = "remedies"  # the axis of comparisons of a remedy with none
 MOVED = "moved sentence, end − front"  # the measure of bias, as a share of the evidence's worth
 NO_REMEDY = "no remedy"
-WEIGHED = "weighed by place"
 CONSISTENT = "consistent under rotation"
 TAUGHT = "taught by rotations"
 CONSISTENCY = (0.1, 0.3, 1.0)  # the weights of consistency, of which validation chooses [decision]
@@ -51,7 +49,6 @@ IN_TRAINING = (  # remedies in data, loss and model
     "rotated once",
     "rotated at reading",
     "shuffled at reading",
-    WEIGHED,
     CONSISTENT,
     TAUGHT,
     "random offsets",

@@ -17,7 +17,6 @@ from types import MappingProxyType
 
 from positionbias.core.collection import Collection
 from positionbias.core.formatting import percent
-from positionbias.core.progress import remark
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.evaluation.trainings import Values
 from positionbias.experiments.over_trainings import BASELINE_FACTS, Find, over_trainings, query_values
@@ -36,7 +35,6 @@ from positionbias.papers.position_bias import (
     REMEDIES,
     TAUGHT,
     TEACHER,
-    WEIGHED,
     place_of,
 )
 from positionbias.papers.position_bias.dominance import dominated
@@ -61,7 +59,6 @@ from positionbias.papers.position_bias.study import (
     tested,
 )
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import PlaceWeights
 from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.results.payloads import Comparison, Contrast, Finding, PerQuery
 from positionbias.results.query_effects import QueryEffects
@@ -116,7 +113,6 @@ _TRAINED: Mapping[str, _Trained] = dict(
             _Trained(rotated=True),
             _Trained(_one(lambda plan: replace(plan, rotate=Rotation(seed=_seed(plan))))),
             _Trained(_one(lambda plan: replace(plan, shuffle=SentenceShuffle(seed=_seed(plan))))),
-            _Trained(_one(lambda plan: replace(plan, weigh_places=PlaceWeights()))),
             _Trained({f"{weight:g}": _consistent(weight) for weight in CONSISTENCY}),
             _Trained(taught_with=TEACHER),
             _Trained(_one(lambda plan: replace(plan, training=replace(plan.training, offset_positions=OFFSET)))),
@@ -135,7 +131,6 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
         InputError: as ``check_splits``.
     """
     check_splits(collection, settings)
-    settings, left_out = _possible(collection, settings)
     passages = both_texts(workspace, collection, settings)
     once = workspace.rotated(collection.path, Rotation(words=settings.words, seed=max(settings.draws) + 1))
     runs = candidate_runs(workspace, collection.path, settings, settings.splits)
@@ -146,18 +141,9 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
         {**settings.record(), "collection": dict(collection.manifest.settings)},
         {**measured.inputs(), "rotated once": once},
         lambda: measure_remedies(measured, settings),
-        notes=(*NOTES, "The remedies share everything else.", *_notes(settings), *left_out),
+        notes=(*NOTES, "The remedies share everything else.", *_notes(settings)),
         seed=settings.seed,
     )
-
-
-def _possible(collection: Collection, settings: RemedySettings) -> tuple[RemedySettings, list[str]]:
-    """Return the settings without the remedies that this collection does not allow, and a note of each."""
-    if WEIGHED not in settings.remedies or collection.split_facts[TRAIN].answers:
-        return settings, []
-    note = f"Left out: {WEIGHED}, as no answers of {TRAIN} are known."
-    remark(note)
-    return replace(settings, remedies=tuple(name for name in settings.remedies if name != WEIGHED)), [note]
 
 
 def _notes(settings: RemedySettings) -> list[str]:
@@ -169,7 +155,6 @@ def _notes(settings: RemedySettings) -> list[str]:
         "rotated once": f"A model “rotated once” is trained on {draw}.",
         CONSISTENT: f"For each training, the weight of consistency is the best of {weights} {best}.",
         CALIBRATE: f"For each training, the strength, basket and layers of {CALIBRATE} are the best of {len(CALIBRATIONS)} settings {best}.",
-        WEIGHED: f"Weights of places are at most {PlaceWeights().most:g}, which was not tuned.",
         "random offsets": f"Offsets are at most {OFFSET}, which was not tuned.",
         TAUGHT: f"The teacher of a model “{TAUGHT}” is the one without a remedy, read by {TEACHER}, which was not tuned.",
     }

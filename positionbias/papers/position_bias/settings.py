@@ -253,12 +253,12 @@ class RemedySettings(GridSettings):
     """
 
     remedies: tuple[str, ...] = setting(
-        (*IN_TRAINING, "rotate:4", "rotate-max:4", "segments:3", "segments-max:3", CALIBRATE),
+        (*IN_TRAINING, "rotate:4", "rotate-max:4", "segments-max:3", CALIBRATE),
         "A remedy in training, by its name in the report, or at inference, as for posbias debias-model; calibrate alone lets validation choose its settings; may be given again.",
         flags=("--remedy",),
         metavar="REMEDY",
         panel=Panel.BASIC,
-        absent="all in training, rotate:4, rotate-max:4, segments:3, segments-max:3 and calibrate",
+        absent="all in training, rotate:4, rotate-max:4, segments-max:3 and calibrate",
     )
     moved_queries: int = setting(500, "Test queries whose answering sentence is moved.", least=20, metavar="N")
 

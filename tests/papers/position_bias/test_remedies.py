@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import create_collection
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import SettingError
-from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.manifest import read_manifest
 from positionbias.evaluation.significance import compare
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
@@ -84,7 +83,6 @@ def test_every_remedy_is_trained_or_built_in_tested_and_moved(finished: Path) ->
     }
     assert plans["rotated at reading"]["rotate"]["seed"] == 1
     assert plans["shuffled at reading"]["shuffle"] == {"seed": 1}
-    assert plans["weighed by place"]["weigh_places"] == {"most": 10.0, "bins": 10}
     assert plans["taught by rotations"]["training"]["loss"] == "margin_mse"
     (teacher,) = (finished / "taught").iterdir()
     assert teacher.name == "tk-no-remedy-seed-1-rotate-4-on-train"
@@ -109,23 +107,6 @@ def test_validation_chooses_the_weight_of_consistency(finished: Path) -> None:
     tested = finished / "runs" / f"tk-consistent-under-rotation-{best.system}-seed-1-on-original-test.run"
     assert tested.exists()
     assert len(list(finished.glob("runs/tk-consistent-*-on-original-test.run"))) == 1
-
-
-def test_where_no_answers_are_known_nothing_is_weighed_by_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answered = planted(tmp_path / "planted")
-    with create_collection(tmp_path / "bare") as writer:
-        writer.add_passages(answered.passages())
-        for split in answered.splits:
-            writer.add_split(split, answered.queries(split), list(answered.qrels(split)), [])
-        writer.finish(Manifest("collection", "bare", "a test"))
-    settings = replace(SETTINGS, remedies=("weighed by place", "rotate:2"))
-    run_remedies(Collection(tmp_path / "bare"), settings, Workspace(tmp_path / "study"))
-    assert "Left out: weighed by place, as no answers of train are known." in capsys.readouterr().err
-    manifest = read_manifest(tmp_path / "study" / "results")
-    assert any("Left out: weighed by place" in note for note in manifest.notes)
-    results = load_results(tmp_path / "study" / "results")
-    assert {r.facts.variant for r in results if isinstance(r.payload, PerQuery)} >= {NO_REMEDY, "rotate:2 at inference"}
-    assert not [r for r in results if r.facts.variant == "weighed by place" or r.measure == MOVED]
 
 
 def test_validation_chooses_how_to_calibrate(tmp_path: Path) -> None:
