@@ -273,7 +273,7 @@ def _cosine(asked: Any, terms: _Bags, pairs: Pairs) -> np.ndarray:
 
 
 def _overlap(questions: Sequence[str], texts: Sequence[str], pairs: Pairs) -> np.ndarray:
-    """Return ``text.overlap.word_overlap`` of every pair; each text is read once."""
+    """Return the share of the query's content words in the passage, of every pair; each text is read once."""
     held = _Bags.of(texts, content_words)
     wanted = np.array([len(content_words(question)) for question in questions], np.float64)
     return _paired(held.rows(questions, content_words), held.counts, pairs) / np.maximum(wanted, 1)[pairs[0]]

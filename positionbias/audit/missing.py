@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,6 @@ from positionbias.core.run import Run
 from positionbias.results.payloads import Effect, Preference, Verdict
 
 __all__ = ["Missing", "agreed", "completed", "filled", "missing_in"]
-
-Key = TypeVar("Key")
 
 
 class Missing(NamedTuple):

@@ -8,7 +8,7 @@ import shutil
 import stat
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
@@ -43,7 +43,7 @@ from positionbias.core.shards import (
 )
 from positionbias.core.split_tables import ANSWERS, QRELS, QUERIES, SplitFacts
 
-__all__ = ["CollectionWriter", "SplitWriter", "Texts", "create_collection", "split_checksum"]
+__all__ = ["CollectionWriter", "SplitWriter", "Texts", "create_collection"]
 
 Item = TypeVar("Item")
 Written = TypeVar("Written", bound=Shard)
@@ -463,24 +463,8 @@ def _copy_files(source: Path, target: Path) -> None:
                 shutil.copyfile(path, place / name)
 
 
-def split_checksum(
-    queries: Sequence[Query],
-    qrels: Sequence[Qrel],
-    answers: Sequence[Answer],
-    qrels_sets: Mapping[str, Sequence[Qrel]] | None = None,
-) -> str:
-    """Return an order-independent checksum of a split's records; further judgement sets count with their names."""
-    total = rows_checksum(_query_rows(queries)) + rows_checksum(qrels) + rows_checksum(answers)
-    total += sum(_set_checksum(name, records) for name, records in (qrels_sets or {}).items())
-    return f"{total % CHECKSUM_MODULUS:032x}"
-
-
 def _query_rows(queries: Iterable[Query]) -> list[tuple[str, str, list[tuple[str, str]]]]:
     return [(query.query_id, query.text, sorted(query.fields.items())) for query in queries]
-
-
-def _set_checksum(name: str, qrels: Iterable[Qrel]) -> int:
-    return rows_checksum((name, *qrel) for qrel in qrels)
 
 
 def _check_name(what: str, name: str) -> None:

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import Panel, check_settings, setting, settings_of
+from positionbias.core.settings import Panel, check_settings, setting
 from positionbias.core.threads import cores
 
 if TYPE_CHECKING:
     from positionbias.core.shard_work import MapShards
 
-__all__ = ["ENGINES", "Engine", "EngineName", "Workers", "open_engine"]
+__all__ = ["ENGINES", "Engine", "EngineName", "open_engine"]
 
 Made = TypeVar("Made")
 EngineName = Literal["local", "ray"]
@@ -88,9 +88,6 @@ class Engine:
     def host(self) -> JsonObject:
         """Return the engine as a manifest's provenance records it."""
         return {"workers": self.workers, "engine": self.engine}
-
-
-Workers = Annotated[int, settings_of(Engine)["workers"]]
 
 
 @contextmanager

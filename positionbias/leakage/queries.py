@@ -42,10 +42,6 @@ class TrainSource:
     name: str
     read: Callable[[], Iterator[tuple[str, str]]]
 
-    def numbered(self) -> Iterator[tuple[int, str]]:
-        """Yield (number, text) of non-empty queries; numbers count empty ones too."""
-        return ((number, text) for number, (_, text) in enumerate(self.read()) if not is_empty(text))
-
     def take(self, numbers: Iterable[int]) -> dict[int, tuple[str, str]]:
         """Return (id, text) of the queries with these numbers, by number."""
         wanted = set(numbers)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from random import Random
 from typing import NamedTuple
@@ -26,7 +25,6 @@ __all__ = [
     "question",
     "reworded",
     "stated_value",
-    "states_value",
 ]
 
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
@@ -152,20 +150,3 @@ def stated_value(sentence: str, attribute: str) -> str:
     """Return the value that an answering sentence states."""
     words = re.findall(r"\w+", sentence)
     return next(value for value in ATTRIBUTES[attribute] if value in words)
-
-
-@lru_cache(maxsize=1)
-def _patterns() -> list[re.Pattern[str]]:
-    slots = {"thing": r"(?P<thing>\w+ \w+)", "attribute": r"(?P<attribute>\w+)", "value": r"(?P<value>\w+)"}
-    patterns = []
-    for template in ANSWERING:
-        body = re.escape(template).replace(r"\{", "{").replace(r"\}", "}").replace(r"\ ", " ")
-        patterns.append(re.compile(r"(?:(?<=\. )|^)" + body.format(**slots)))
-    return patterns
-
-
-def states_value(text: str, thing: Thing, attribute: str) -> bool:
-    """Return True if a whole sentence of ``text`` answers (thing, attribute), as parsed by the grammar: the oracle."""
-    found = (match for pattern in _patterns() for match in pattern.finditer(text))
-    wanted = (str(thing), attribute)
-    return any((m["thing"], m["attribute"]) == wanted and m["value"] in ATTRIBUTES[attribute] for m in found)

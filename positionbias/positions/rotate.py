@@ -22,7 +22,7 @@ from positionbias.core.seeds import below, text_id
 from positionbias.core.settings import Panel, check_settings, seed_setting, setting
 from positionbias.text.words import USUAL_WORDS, WORD_METHODS, WORDS_HELP, WordMethod, sentence_starts, word_spans
 
-__all__ = ["MODES", "Mode", "Rotate", "Rotation", "cut_offset", "draw_cut", "move_span", "rotate", "rotate_at", "unit_starts"]
+__all__ = ["MODES", "Mode", "Rotate", "Rotation", "draw_cut", "move_span", "rotate", "rotate_at", "unit_starts"]
 
 Mode = Literal["words", "sentences"]
 MODES: tuple[Mode, ...] = ("words", "sentences")
@@ -56,7 +56,7 @@ class Rotation:
         check_type("--no-identity", self.identity, bool, "True or False")
 
     def cut(self, text: str, *key: str | int, purpose: str = PURPOSE) -> int:
-        """Return ``cut_offset`` under these settings; stored passages use their id alone as ``key``."""
+        """Draw the character offset at which ``text`` is cut; 0: no cut. Stored passages use their id alone as ``key``."""
         return self.cut_among(unit_starts(text, self.words, self.mode), *key, purpose=purpose)
 
     def cut_among(self, starts: list[int], *key: str | int, purpose: str = PURPOSE) -> int:
@@ -171,27 +171,11 @@ def rotate(
     return settings.apply(text, "" if passage_id == "" else identifier(passage_id, "rotate: passage_id"))
 
 
-def cut_offset(
-    text: str,
-    *key: str | int,
-    seed: int,
-    purpose: str = PURPOSE,
-    words: WordMethod = USUAL_WORDS,
-    mode: Mode = "words",
-    identity: bool = True,
-) -> int:
-    """Draw the character offset at which ``text`` is cut; 0: no cut.
+def draw_cut(starts: list[int], *key: str | int, seed: int, purpose: str = PURPOSE, identity: bool = True) -> int:
+    """Draw the cut among the starts of the words (or sentences); 0: no cut.
 
     The draw is keyed by (seed, purpose, key), so it is independent of order, shard, worker and other passages.
-
-    Raises:
-        SettingError: an unknown ``words`` or ``mode``.
     """
-    return draw_cut(unit_starts(text, words, mode), *key, seed=seed, purpose=purpose, identity=identity)
-
-
-def draw_cut(starts: list[int], *key: str | int, seed: int, purpose: str = PURPOSE, identity: bool = True) -> int:
-    """Draw a cut as ``cut_offset`` does, from the starts of the words (or sentences) instead of the text."""
     choices = len(starts)
     if choices < 2:
         return 0

@@ -26,7 +26,7 @@ from positionbias.probe.unit_rows import UnitRows
 from positionbias.results.curves import AtsFigures
 from positionbias.results.payloads import AtsCurve
 
-__all__ = ["average_term_similarity", "curve_of_sums", "mats_figures"]
+__all__ = ["average_term_similarity", "mats_figures"]
 
 
 def average_term_similarity(
@@ -69,18 +69,6 @@ def average_term_similarity(
             occurrences, units, totals, kept, pairs=settings.term_pairs, sample=settings.sample_pairs, seed=settings.seed
         )
     return tally.curve(settings, deviation)
-
-
-def curve_of_sums(sums: TermPositionSums, *, minimum_terms: int = 20) -> AtsCurve:
-    """Return the ATS curve of sums, for example merged over shards, without a deviation over pairs.
-
-    Raises:
-        SettingError: ``minimum_terms`` is below 1.
-    """
-    settings = ProbeSettings(term_pairs=sums.pairs, minimum_terms=minimum_terms)
-    tally = _Tally(int(sums.positions.max(initial=0)) + 1)
-    tally.add(sums)
-    return tally.curve(settings, None)
 
 
 def mats_figures(ats: Sequence[float]) -> AtsFigures:

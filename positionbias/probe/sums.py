@@ -19,7 +19,6 @@ from positionbias.text.vocabulary import UNKNOWN
 __all__ = [
     "Occurrences",
     "TermPositionSums",
-    "merge_sums",
     "position_sums",
     "read_occurrences",
     "same_passage_pairs",
@@ -48,7 +47,7 @@ class Occurrences(NamedTuple):
 
 
 class TermPositionSums(NamedTuple):
-    """The sums of a set of whole passages for ATS; ``merge_sums`` adds them up over sets.
+    """The sums of a set of whole passages for ATS.
 
     One entry per distinct (term, position), sorted: ``counts`` n, ``sums (cells, dim)`` S, ``squares`` Σ|u|². One entry per distinct
     (term, Δ) of pairs within one passage: ``same_counts``, ``same_cosines`` (empty if these pairs count as well).
@@ -140,20 +139,6 @@ def _add_up(keys: tuple[np.ndarray, np.ndarray], values: Sequence[np.ndarray]) -
     first, second = keys[0][order], keys[1][order]
     runs = starts_of_runs(first, second)
     return (first[runs], second[runs], *(np.add.reduceat(value[order], runs, axis=0) for value in values))
-
-
-def merge_sums(parts: Sequence[TermPositionSums]) -> TermPositionSums:
-    """Add up the sums of all parts; no passage may be in two parts.
-
-    Raises:
-        ValueError: no parts, or parts made for different kinds of pairs.
-    """
-    if len({part.pairs for part in parts}) != 1:
-        raise ValueError("merge_sums needs at least one part, all made with the same pairs")
-    columns = [np.concatenate(column) for column in zip(*(part[1:] for part in parts), strict=True)]
-    cells = _add_up((columns[0], columns[1]), columns[2:5])
-    same = _add_up((columns[5], columns[6]), columns[7:9])
-    return TermPositionSums(parts[0].pairs, *cells, *same)
 
 
 def term_pairs(sums: TermPositionSums, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -1,4 +1,4 @@
-"""Surface-only baseline scorers: the position of the query's words in a passage, and their number."""
+"""Surface-only baseline scorers: the position of the query's words in a passage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 from positionbias.text.vocabulary import words_of
 from positionbias.text.words import sentence_starts
 
-__all__ = ["STOP_WORDS", "content_words", "position_only", "word_overlap"]
+__all__ = ["STOP_WORDS", "content_words", "position_only"]
 
 STOP_WORDS = frozenset(
     "a an and are as at be by did do does for from had has have how in is it its of on or that the their there these this to "
@@ -18,12 +18,6 @@ STOP_WORDS = frozenset(
 def content_words(text: str) -> frozenset[str]:
     """Return the distinct lower-cased words with a letter or digit that are not stop words."""
     return frozenset(w for w in words_of(text) if w not in STOP_WORDS and any(map(str.isalnum, w)))
-
-
-def word_overlap(query: str, passage: str) -> float:
-    """Return the share of the query's content words in the passage, in [0, 1]."""
-    wanted = content_words(query)
-    return len(wanted & content_words(passage)) / len(wanted) if wanted else 0.0
 
 
 @lru_cache(maxsize=16_384)  # queries share candidates, and reading a passage costs far more than scoring it

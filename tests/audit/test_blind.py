@@ -27,8 +27,8 @@ from positionbias.models.checkpoint import load_checkpoint
 from positionbias.planted.generator import PlantedSettings
 from positionbias.results.buckets import BLIND, STANDARDISED, QueryBuckets
 from positionbias.results.result import Facts, Result
-from positionbias.text.overlap import word_overlap
 from tests.bucket_figures import bucket_figures
+from tests.oracles import word_overlap
 from tests.tiny import collection_of, planted
 
 TEXTS = ["oil of the whale", "whale whale lamp", "a lamp of glass and oil for the long night", "glass"]

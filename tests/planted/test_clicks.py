@@ -10,7 +10,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.planted.clicks import PASSED_OVER, TRUE, clicked
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.planted.grammar import Thing, states_value
+from positionbias.planted.grammar import Thing
+from tests.oracles import states_value
 
 ANSWERS = 4
 

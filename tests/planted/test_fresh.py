@@ -10,7 +10,8 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.planted.grammar import SYNONYMS, WAYS, Thing, states_value
+from positionbias.planted.grammar import SYNONYMS, WAYS, Thing
+from tests.oracles import states_value
 
 SETTINGS = PlantedSettings(queries=200, passages=1_000, test_share=0.4, fresh_queries=50, paraphrased=True)  # 80 test queries
 

@@ -17,11 +17,12 @@ from positionbias.core.run import Run
 from positionbias.evaluation.measures import per_query
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.planted.generator import PlantedSettings, plan_queries, write_planted
-from positionbias.planted.grammar import ANSWERING, MENTIONING, Thing, states_value
+from positionbias.planted.grammar import ANSWERING, MENTIONING, Thing
 from positionbias.positions.density import Density
 from positionbias.positions.histogram import position_histogram
-from positionbias.text.overlap import position_only, word_overlap
+from positionbias.text.overlap import position_only
 from positionbias.text.words import sentence_starts
+from tests.oracles import states_value, word_overlap
 
 SMALL = {"queries": 700, "passages": 5_600, "test_share": 0.6}  # seven mentions a query
 DEPTH = 8

@@ -16,9 +16,9 @@ from positionbias.planted.grammar import (
     answering,
     mentioning,
     question,
-    states_value,
 )
 from positionbias.text.overlap import content_words
+from tests.oracles import states_value
 
 THING = Thing("Fenmol", "lonorm")
 

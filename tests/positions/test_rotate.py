@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 
 from positionbias import rotate
 from positionbias.core.errors import SettingError
-from positionbias.positions.rotate import MODES, Rotation, cut_offset, move_span, rotate_at, unit_starts
+from positionbias.positions.rotate import MODES, Rotation, move_span, rotate_at, unit_starts
 from positionbias.text.clusters import has_unspaced
 from positionbias.text.words import WORD_METHODS, tokenize
 
@@ -74,7 +74,7 @@ def test_words_are_those_of_the_reference_rule_on_plain_text(plain: list[str], k
     """The paper's code joins tokens r … n and 1 … r − 1 by spaces; our raw slices hold the same tokens."""
     text = f"{', '.join(plain)}."
     tokens = tokenize(text)
-    cut = cut_offset(text, key, seed=1)
+    cut = Rotation(seed=1).cut(text, key)
     r = unit_starts(text).index(cut)
     assert tokenize(rotate_at(text, cut)) == tokens[r:] + tokens[:r]
 
@@ -102,11 +102,11 @@ def test_the_draw_is_uniform(identity: bool, kinds: int) -> None:
 
 def test_the_draw_depends_on_seed_purpose_and_key() -> None:
     text = " ".join(map(str, range(500)))
-    base = cut_offset(text, "p", seed=1)
-    assert base == cut_offset(text, "p", seed=1) == Rotation().cut(text, "p")
-    assert len({base, cut_offset(text, "q", seed=1), cut_offset(text, "p", seed=2)}) == 3
-    assert base != cut_offset(text, "p", seed=1, purpose="training")
-    assert cut_offset(text, 3, 17, "p", seed=1) != cut_offset(text, 3, 18, "p", seed=1)
+    base = Rotation(seed=1).cut(text, "p")
+    assert base == Rotation(seed=1).cut(text, "p") == Rotation().cut(text, "p")
+    assert len({base, Rotation(seed=1).cut(text, "q"), Rotation(seed=2).cut(text, "p")}) == 3
+    assert base != Rotation(seed=1).cut(text, "p", purpose="training")
+    assert Rotation(seed=1).cut(text, 3, 17, "p") != Rotation(seed=1).cut(text, 3, 18, "p")
 
 
 @pytest.mark.parametrize(

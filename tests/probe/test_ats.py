@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.probe import pair_sample, sums, unit_rows
-from positionbias.probe.ats import average_term_similarity, curve_of_sums, mats_figures
+from positionbias.probe.ats import average_term_similarity, mats_figures
 from positionbias.probe.settings import ProbeSettings
-from positionbias.probe.sums import merge_sums, position_sums, read_occurrences
-from positionbias.probe.unit_rows import UnitRows
 from positionbias.results.payloads import AtsCurve
 
 from .words import Words, every_pair, random_words, words
@@ -127,25 +125,6 @@ def test_vectors_may_be_mapped_and_of_any_length(tmp_path: Path) -> None:
     mapped = np.memmap(tmp_path / "vectors", np.float32, "w+", shape=found.vectors.shape)
     mapped[:] = found.vectors * np.random.default_rng(1).uniform(0.01, 100, (len(found.terms), 1)).astype(np.float32)
     assert_alike(curve_of(found._replace(vectors=mapped)), curve_of(found))
-
-
-@pytest.mark.parametrize("pairs", ["different", "all"])
-def test_shards_merge(pairs: str) -> None:
-    found = random_words(8)
-    parts = []
-    for shard in range(3):
-        mine = Words(*(column[found.passages % 3 == shard] for column in found))
-        occurrences = read_occurrences(mine.terms, mine.positions, mine.passages)
-        parts.append(position_sums(occurrences, UnitRows(mine.vectors), pairs))  # type: ignore[arg-type]
-    whole = curve_of(found, term_pairs=pairs, minimum_terms=2, sample_pairs=0)
-    assert_alike(curve_of_sums(merge_sums(parts), minimum_terms=2), whole)
-    assert whole.std_pairs == [None] * len(whole.deltas)
-
-
-def test_merging_needs_parts_of_one_kind() -> None:
-    occurrences, units = read_occurrences(*HAND[:3]), UnitRows(HAND.vectors)
-    with pytest.raises(ValueError, match="same pairs"):
-        merge_sums([position_sums(occurrences, units, "all"), position_sums(occurrences, units, "different")])
 
 
 def test_nearly_all_pairs_within_one_passage() -> None:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from positionbias.text.overlap import content_words, position_only, word_overlap
+from positionbias.text.overlap import content_words, position_only
 
 PASSAGE = "The gate is iron. The lamp burns oil. The lamp of the gate burns."
 
 
 def test_content_words_leave_out_stop_words_and_signs() -> None:
     assert content_words("What is the price of 2 lamps, then?") == {"price", "2", "lamps", "then"}
-
-
-def test_word_overlap_by_hand() -> None:
-    assert word_overlap("lamp of the gate and tower", PASSAGE) == pytest.approx(2 / 3)
-    assert word_overlap("the of", PASSAGE) == 0.0
 
 
 def test_position_only_looks_at_the_first_of_the_best_sentences() -> None:
