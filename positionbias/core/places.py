@@ -48,9 +48,11 @@ def output_place(out: Place) -> Path:
     """Return the path of an output that was given.
 
     Raises:
-        InputError: it is no text or path, or begins with a ``~`` that no shell has expanded.
+        InputError: it is no text or path, an address, or begins with a ``~`` that no shell has expanded.
     """
     check_place(out)
+    if "://" in str(out):
+        raise InputError(f"{out}: an output is a path on this machine; write it there, and copy it to the address")
     if Path(out).parts[:1] == ("~",):
         raise bad_input(out, wanted="a path", found="a ~ that the shell left as it is", do="write $HOME instead")
     return Path(out)

@@ -107,6 +107,11 @@ def test_a_tilde_that_no_shell_expanded_is_refused() -> None:
     assert output_place("~kept") == Path("~kept")
 
 
+def test_an_address_is_no_output() -> None:
+    with pytest.raises(InputError, match=r"^s3://bucket/key: an output is a path on this machine"):
+        output_place("s3://bucket/key")
+
+
 def test_a_name_like_an_option_is_pasted_as_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert pasted("-x") == "./-x"
