@@ -136,6 +136,8 @@ def study(
     if of.trains and not dry_run:
         check_models("the study's models")
     place = _folder(output_place(out))
+    if not dry_run:  # report faults before anything is written
+        study(name, *collections, settings=settings, out=out, engine=engine, dry_run=True)
     found = [find_collection(one) for one in collections]
     record: JsonObject = {"study": name, "collections": [one.checksum for one in found], "settings": record_of(settings)}
     if of.trains:
