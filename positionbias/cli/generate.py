@@ -51,7 +51,7 @@ def command_of(name: str, made: Command) -> click.Command:
         print_outcome(outcome, as_json=as_json, wide=wide, per_query=per_query)
 
     measures = any(one.of is _SAVED for one in made.parameters)
-    printed = [_json_option, *([_per_query_option] if measures else []), _wide_option]
+    printed: list[Any] = [_json_option, *([_per_query_option] if measures else []), _wide_option]
     for option in reversed([*map(option_of, made.parameters), *printed]):
         run = option(run)
     return click.command(name, cls=PanelCommand, help=_help_text(made.help, made.parameters))(run)
