@@ -75,9 +75,7 @@ def test_a_checkpoint(train, tmp_path):
     assert code == 0, err
     checkpoint = load_checkpoint(tmp_path / "tk.ckpt")
     assert (checkpoint.manifest.seed, checkpoint.model.config.head_size) == (3, 3)
-    said, *lines = err.splitlines()
-    assert said.startswith("training of 4 steps: ")
-    assert said.endswith(" at most")
+    lines = err.splitlines()
     assert [line.split()[:2] for line in lines[:3]] == [["step", "0"], ["step", "2"], ["step", "4"]]
     assert "loss" not in lines[0]
     assert "nDCG@10 0." in lines[0]
@@ -140,7 +138,7 @@ def test_resumed(train, tmp_path, monkeypatch):
         patch.setattr(command, "_say_row", stop)
         code, _, err = train("--out", out)
     assert code == 130
-    assert err.splitlines()[1:] == ["posbias: stopped; nothing half-written was left under a final name"]
+    assert err.splitlines() == ["posbias: stopped; nothing half-written was left under a final name"]
     assert not out.exists()
     assert unfinished(out) is not None
     code, _, err = train("--out", out)
@@ -231,9 +229,7 @@ def test_over_an_encoder(over_encoder, encoder, tmp_path, kind, length):
         kind, "--encoder", encoder, length, 100, "--accumulate", 2, "--tracker", "tensorboard", "--out", out
     )
     assert code == 0, err
-    said, *lines = err.splitlines()
-    assert said.startswith("training of 4 steps: ")
-    assert said.endswith(" at most")
+    lines = err.splitlines()
     assert [line.split()[:2] for line in lines[:3]] == [["step", "0"], ["step", "2"], ["step", "4"]]
     assert all(part in lines[1] for part in ("loss ", "pair accuracy ", "margin ", "nDCG@10 0.", "pairs/s"))
     assert "MATS" not in err

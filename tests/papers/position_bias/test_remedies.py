@@ -192,7 +192,7 @@ def test_its_page_has_the_picture_and_the_table(finished: Path, tmp_path: Path) 
     assert "Remedies: quality and bias" in text
     assert "rotate:2 at inference" in text
     tables = report_tables(load_studies([finished]))
-    assert len(tables["remedies"].rows) == 12
+    assert len(tables["remedies"].rows) == 11
     assert "architecture" not in tables  # which compares shapes
 
 
@@ -399,7 +399,7 @@ def test_every_remedy_has_a_look_of_its_own() -> None:
     )
     results += [one for measure in ("nDCG@10", MOVED) for one in compared_with_none(results, measure, {}, 1)]
     points = [line for line in remedy_figure(results).axes[0].get_lines() if line.get_linestyle() == "None"]
-    assert len(points) == 16
+    assert len(points) == 15
     assert len({(line.get_color(), line.get_marker()) for line in points}) == len(points)
 
 
