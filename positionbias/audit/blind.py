@@ -252,9 +252,9 @@ def _paired(left: Any, right: Any, pairs: Pairs) -> np.ndarray:
     return found
 
 
-def _bm25(terms: _Bags, settings: Bm25Settings = Bm25Settings()) -> Any:  # noqa: B008
+def _bm25(terms: _Bags) -> Any:
     """Return the BM25 weight of each term of each text, as in ``firststage.bm25``."""
-    counts, texts = terms.counts, terms.counts.shape[0]
+    settings, counts, texts = Bm25Settings(), terms.counts, terms.counts.shape[0]
     with_term = terms.texts_with
     rarity = np.log1p((texts - with_term + 0.5) / (with_term + 0.5))
     lengths = counts.sum(axis=1)

@@ -124,7 +124,7 @@ class LengthGroups(NamedTuple):
     labels: list[str]
 
 
-def length_groups(lengths: Sequence[float] | np.ndarray, groups: int = 3, *, unit: str = "words") -> LengthGroups:
+def length_groups(lengths: Sequence[float] | np.ndarray, groups: int = 3) -> LengthGroups:
     """Group queries by the length of their passage into groups of about equal size, short to long: "92 to 121 words".
 
     Passages of the same length stay together, so a frequent length makes groups unequal or fewer [decision].
@@ -148,5 +148,5 @@ def length_groups(lengths: Sequence[float] | np.ndarray, groups: int = 3, *, uni
     for group in range(len(found)):
         members = lengths[numbers == group]
         low, high = f"{members.min():,.0f}", f"{members.max():,.0f}"
-        labels.append(f"{low} {unit}" if low == high else f"{low} to {high} {unit}")
+        labels.append(f"{low} words" if low == high else f"{low} to {high} words")
     return LengthGroups(numbers.astype(np.int64), labels)

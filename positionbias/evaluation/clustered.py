@@ -177,8 +177,8 @@ def joined_error(estimates: Sequence[Estimate]) -> tuple[float, float] | None:
     return math.sqrt(total), total**2 / below if below else math.inf
 
 
-def family_wise(p_values: Mapping[str, float | None], method: str = "holm") -> dict[str, float | None]:
-    """Correct p-values, by name of test, as one family; undefined ones stay None and do not count."""
+def family_wise(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Correct p-values by Holm, by name of test, as one family; undefined ones stay None and do not count."""
     defined = {name: p for name, p in p_values.items() if p is not None}
-    adjusted = dict(zip(defined, corrected(list(defined.values()), method), strict=True))
+    adjusted = dict(zip(defined, corrected(list(defined.values()), "holm"), strict=True))
     return {name: adjusted.get(name) for name in p_values}

@@ -10,10 +10,10 @@ LEVEL = 0.05
 _NOTHING = 1e-12  # rounding error of a variance, relative to the two systems' variances
 
 
-def distinguished(values: np.ndarray, *, level: float = LEVEL) -> np.ndarray:
+def distinguished(values: np.ndarray) -> np.ndarray:
     """Return the significantly better system of each pair, ``(…, systems, systems)`` int8: 1 for the first, −1 for the second, else 0.
 
-    ``values (…, queries, systems)``. A pair is distinguishable if the two-sided paired t-test over queries has p < ``level``, uncorrected, as
+    ``values (…, queries, systems)``. A pair is distinguishable if the two-sided paired t-test over queries has p < 5 %, uncorrected, as
     discriminative power is defined (Sakai 2006, with the t-test instead of the bootstrap [decision]). Two systems whose queries all differ by
     the same amount, not 0, are distinguishable; fewer than two queries distinguish none.
     """
@@ -30,7 +30,7 @@ def distinguished(values: np.ndarray, *, level: float = LEVEL) -> np.ndarray:
     both = own[..., :, None] + own[..., None, :]
     squares = both - 2 * products
     squares = np.where(squares <= _NOTHING * both, 0, squares)
-    bound = stats.t.ppf(1 - level / 2, queries - 1) ** 2 / (queries * (queries - 1))
+    bound = stats.t.ppf(1 - LEVEL / 2, queries - 1) ** 2 / (queries * (queries - 1))
     distinct = (difference**2 > bound * squares) & (np.abs(difference) > _NOTHING)
     return np.where(distinct, np.sign(difference), 0).astype(np.int8)
 

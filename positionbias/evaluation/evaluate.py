@@ -11,7 +11,7 @@ from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.evaluation.bootstrap import Replicates
 from positionbias.evaluation.measures import JUDGED, Evaluator, canonical, measured, parse_measure
-from positionbias.evaluation.significance import CORRECTIONS, adjust, compare
+from positionbias.evaluation.significance import adjust, compare
 from positionbias.results.payloads import Comparison, PerQuery
 from positionbias.results.result import Result
 
@@ -61,7 +61,6 @@ def evaluate_runs(
     split: str,
     seed: int,
     clusters: Mapping[str, str] | None = None,
-    corrections: Sequence[str] = CORRECTIONS,
 ) -> Evaluated:
     """Return a Result per run and measure, then one per later run and measure with its Comparison against the first run; and judged shares.
 
@@ -82,7 +81,7 @@ def evaluate_runs(
             _against(first, of_run[place], clusters, seed, replicates and replicates.of(place, number * len(of_run) + place))
             for number, of_run in enumerate(by_run[1:], 1)
         ]
-        for comparison in adjust(family, corrections):
+        for comparison in adjust(family):
             results.append(
                 Result(
                     measure=first.measure,

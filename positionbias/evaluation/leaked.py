@@ -23,7 +23,6 @@ from positionbias.core.interval import Interval
 from positionbias.core.seeds import key64
 from positionbias.evaluation.bootstrap import (
     FEW,
-    RESAMPLES,
     Span,
     bootstrap_mean,
     bounded,
@@ -52,7 +51,6 @@ def unpaired_difference(
     second_clusters: Sequence[str] | None = None,
     *,
     seed: int,
-    resamples: int = RESAMPLES,
     span: Span | None = None,
 ) -> tuple[float | None, Interval | None]:
     """Return mean(first) − mean(second) of values ``(n,)`` and ``(m,)`` of different queries, and its interval; Welch's if a side has few clusters.
@@ -66,7 +64,7 @@ def unpaired_difference(
     if min(side.count for side in sides) <= FEW:
         return difference_of_groups(first, second, first_clusters, second_clusters, span)
     drawn = [
-        resampled_means(values[:, None], clusters, seed=key64(seed, "unpaired", side), resamples=resamples)
+        resampled_means(values[:, None], clusters, seed=key64(seed, "unpaired", side))
         for side, values, clusters in ((0, first, first_clusters), (1, second, second_clusters))
     ]
     assert drawn[0] is not None

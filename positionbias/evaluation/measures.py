@@ -222,7 +222,6 @@ def evaluate_run(
     split: str,
     seed: int,
     clusters: Mapping[str, str] | None = None,
-    query_ids: Collection[str] | None = None,
 ) -> list[Result]:
     """Return a Result per measure: the mean over judged queries with its interval, and the values as payload.
 
@@ -232,7 +231,7 @@ def evaluate_run(
     Raises:
         InputError: a run without any judged query.
     """
-    evaluator = Evaluator(qrels, canonical(measures), query_ids)
+    evaluator = Evaluator(qrels, canonical(measures))
     return measured([run], evaluator, collection=collection, split=split, seed=seed, clusters=clusters).by_run[0]
 
 

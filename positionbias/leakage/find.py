@@ -30,6 +30,8 @@ __all__ = [
     "find_pairs",
 ]
 
+_PART = 4_096  # pairs of vectors compared at a time
+
 
 @dataclass(frozen=True, slots=True)
 class FoundPair:
@@ -231,9 +233,7 @@ class _Search:
         )
 
 
-def _by_parts(
-    tests: np.ndarray, places: Sequence[int], vectors: np.ndarray, rows: Sequence[int], size: int = 4_096
-) -> list[float]:
+def _by_parts(tests: np.ndarray, places: Sequence[int], vectors: np.ndarray, rows: Sequence[int]) -> list[float]:
     """Return the cosine of each place with its row, in blocks to save memory."""
-    parts = (slice(start, start + size) for start in range(0, len(rows), size))
+    parts = (slice(start, start + _PART) for start in range(0, len(rows), _PART))
     return [value for part in parts for value in cosines(tests[places[part]], vectors[rows[part]]).tolist()]
