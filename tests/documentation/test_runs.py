@@ -34,6 +34,8 @@ TOY = {
     r"(posbias leakage find (?!.*--encoder).*)": r"\1 --encoder minilm",
     r"(posbias (?:audit|check) .*?)(?: --queries \d+)?$": r"\1 --queries 9",
     r"--lengths 128,256,512": "--lengths 64,128",
+    r"(posbias leakage overlap msmarco .*)": r"\1 --ngram 5",  # of which the small queries have some
+    "msmarco.dl19.passages": "msmarco.dl19.queries",
     r"(posbias leakage (?:find|clean) (?!.*--remove).*)": r"\1 --threshold 0.99",  # of an encoder that nobody knows
     r"(posbias debias \w+(?: --workers \d)?)$": r"\1 --overwrite",  # what an earlier section has written
     r"(posbias study (?!.*--dry-run).*)": r"\1 --dry-run",
