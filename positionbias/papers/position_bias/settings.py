@@ -237,12 +237,12 @@ class PositionBiasSettings(GridSettings):
 
     def record(self) -> JsonObject:
         """Return the settings for a manifest: JSON-ready."""
-        record = GridSettings.record(self)
+        arms: JsonObject = {}
         if self.doses:
-            record |= {"doses": [str(dose) for dose in self.doses], "several": self.several, "matching": asdict(self.matching)}
+            arms = {"doses": [str(dose) for dose in self.doses], "several": self.several, "matching": asdict(self.matching)}
         if self.positions:
-            record |= {"models": [self.with_positions(name).record() for name in self.positions]}
-        return record
+            arms = {"models": [self.with_positions(name).record() for name in self.positions]}
+        return {**GridSettings.record(self), **arms}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
