@@ -117,8 +117,8 @@ def study(
         >>> print(pb.study("position-bias", "planted", settings=PositionBiasSettings(), out="study", dry_run=True))
         The plan
         <BLANKLINE>
-        Step                                          State        About
-        ────────────────────────────────────────────  ──────────  ──────  ─────────────────────
+        Step                                          State       About
+        ────────────────────────────────────────────  ──────────  ─────  ─────────────────────
         rotate-1                                      to be made ...
         ...
     """
