@@ -15,7 +15,6 @@ from positionbias.core.files import home
 from positionbias.core.manifest import read_manifest
 from positionbias.ops.artefacts import load
 from positionbias.planted.generator import PlantedSettings
-from positionbias.results.audit import RETRIEVAL
 from positionbias.results.result import load_results
 
 from ..dense.conftest import saved_dot
@@ -129,39 +128,6 @@ def test_the_candidates_given_as_a_run_too_are_measured_once(
     code, _, said = posbias("audit", collection.path, other, "--candidates", run_path, *QUICK)
     assert code == 2
     assert "found 'bm25' twice" in said
-
-
-def test_a_retriever_over_the_whole_collection_with_and_without_its_vectors(
-    posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
-) -> None:
-    saved_dot(tmp_path / "dot")
-    of = ("audit", collection.path, "--model", tmp_path / "dot", "--retrieve", "--candidates", run_path, "--queries", 20)
-    quick = "--buckets 0,0.5,1 --minimum 3 --permutations 100 --draws 1 --needles 3 --segments 0".split()
-    code, printed, said = posbias(*of, *quick, "--out", tmp_path / "found")
-    assert code == 0
-    assert "dot, whole collection: 400 passages once as they are, once for each of 1 rotations: 800 texts to encode" in said
-    assert printed.startswith(
-        "dot, whole collection: cannot tell whether it prefers a place within what it reads: too few passages"
-    )
-    assert "What rotation changes" in printed
-    assert (
-        posbias(
-            "encode", collection.path, "--model", tmp_path / "dot", "--precision-on-disk", "float32", "--out", tmp_path / "v"
-        )[0]
-        == 0
-    )
-    code, printed, said = posbias(*of, *quick, "--vectors", tmp_path / "v", "--out", tmp_path / "again")
-    assert code == 0
-    assert "400 texts to encode" in said
-    made, again = ([r for r in load_results(tmp_path / name) if r.measure != RETRIEVAL] for name in ("found", "again"))
-    assert [result.to_json() for result in made] == [result.to_json() for result in again]
-    assert [item.role for item in read_manifest(tmp_path / "again", kind="results").inputs] == [
-        "collection", "model", "vectors", "candidates",
-    ]  # fmt: skip
-    assert posbias("report", tmp_path / "found", "--out", tmp_path / "page.html")[0] == 0
-    page = (tmp_path / "page.html").read_text()
-    assert "dot, whole collection" in page
-    assert "Retrieval over the whole collection" in page
 
 
 def test_what_cannot_retrieve_is_said_before_bm25_goes_through_the_collection(

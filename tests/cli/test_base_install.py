@@ -108,7 +108,6 @@ leakage find planted:train planted:test --encoder minilm --out near
 teach planted --model minilm --candidates train.run --out taught
 contamination suspect planted --model model --control other --candidates test.run --fresh fresh --fresh-candidates fresh.run
 vectors distil planted --encoder minilm --out word-vectors
-encoder planted --out encoder
 ats planted --model model
 mats planted --model model
 study position-bias planted --out study

@@ -9,11 +9,8 @@ from typing import Any
 
 import pytest
 
-import positionbias
 from positionbias.cli.main import main
-from positionbias.contamination.settings import QuerySets, Suspects, SuspectSettings
 from positionbias.core.collection import Collection
-from positionbias.core.screen import lines_of
 from positionbias.planted.generator import PlantedSettings
 from positionbias.results.result import load_results
 from positionbias.results.suspicion import LIMITS, Suspicion
@@ -188,23 +185,6 @@ def test_without_controls_it_cannot_tell(place: Path, capsys: pytest.CaptureFixt
     assert code == 0
     assert text.startswith("Cannot tell whether m1 saw test: wanted at least 2 controls")
     assert "suspicious" not in text
-
-
-def test_it_is_there_from_python(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    suspects = Suspects([place / "m1.ckpt"], controls=[place / "m2.ckpt", place / "m3.ckpt"])
-    queries = QuerySets(place / "test.run", fresh="fresh", fresh_candidates=place / "fresh.run")
-    settings = SuspectSettings(configuration="tiny TKs")
-    found = positionbias.suspect_contamination(Collection(place / "p"), suspects=suspects, queries=queries, settings=settings)
-    given = ("--model", place / "m1.ckpt", *FRESH, place / "fresh.run", *controls(place, "m2", "m3"))
-    printed = suspected(capsys, place, *given, "--per-query")
-    assert json.loads(json.dumps([result.to_json() for result in found.results])) == printed
-    short = json.loads(json.dumps([result.to_json(items=False) for result in found.results]))
-    assert short == suspected(capsys, place, *given)
-    assert [(item.role, item.path.name) for item in found.read] == [
-        ("collection", "p"), ("candidates", "test.run"), ("fresh candidates", "fresh.run"), ("control", "m2.ckpt"), ("control", "m3.ckpt"), ("model", "m1.ckpt"),
-    ]  # fmt: skip
-    with lines_of(None):
-        assert str(found).endswith(LIMITS[-1])
 
 
 def test_an_output_is_none_of_what_settings_name(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,6 +95,7 @@ def test_a_whole_number_beyond_64_bits_is_refused_by_every_option(capsys: pytest
 
 WITHOUT_JSON = {"completion"}
 WITHOUT_SEED = {
+    "leakage overlap",
     "debias-model",
     "attach",
     "encode",

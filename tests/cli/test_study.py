@@ -20,7 +20,7 @@ from positionbias.papers.position_bias.study import candidate_runs
 from positionbias.papers.position_bias.study import test_runs as runs_to_test
 from positionbias.planted.generator import PlantedSettings
 
-from ..tiny import planted, tiny_encoder
+from ..tiny import planted
 
 
 def posbias(capsys, *arguments):
@@ -189,52 +189,6 @@ def test_a_collection_without_training_queries(small_collection, tmp_path, capsy
     code, out, err = posbias(capsys, "study", "position-bias", small_collection.path, "--out", tmp_path / "s")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "found no validation" in err
-
-
-def test_three_models_with_settings_of_their_own_dry_and_then_made(collection, tmp_path, capsys):
-    encoder = tiny_encoder(tmp_path / "encoder")
-    models = [item for kind in ("tk", "bert_cat", "bert_dot") for item in ("--models", kind)]
-    lengths = ("--set", "bert_cat.pair_length=30", "--set", "bert_dot.passage_length=20", "--set", "bert_dot.batch_size=2")
-    command = ("study", "position-bias", collection.path, "--out", tmp_path / "study", *LITTLE, *models, "--encoder", encoder)
-    command = (*command, *lengths, "-m", "nDCG@10", "--set", "probe_passages=0")
-    code, out, err = posbias(capsys, *command, "--dry-run")
-    assert code == 0, err
-    assert "steps to be made" in out
-    assert "train-bert_cat-original-seed-1" in out
-    assert not (tmp_path / "study").exists()
-
-    code, out, err = posbias(capsys, *command)
-    assert code == 0, err
-    assert "bert_dot-rotated" in out
-    settings = read_manifest(tmp_path / "study" / "results").settings["study"]["models"]
-    assert [(m["kind"], m["begins with"], m["training"]["batch_size"]) for m in settings] == [
-        ("tk", "", 4), ("bert_cat", "encoder", 4), ("bert_dot", "encoder", 2),
-    ]  # fmt: skip
-    assert (settings[0]["model"]["head_size"], settings[1]["model"]["pair_length"]) == (3, 30)
-
-    code, out, err = posbias(capsys, *command, "--dry-run", "--json")
-    (plan,) = json.loads(out)["results"]
-    assert (plan["measure"], plan["count"], plan["value"]) == ("plan", 0, 0.0)
-    assert all(step["done"] for step in plan["payload"]["rows"].values())
-
-
-def test_transfer(collection, tmp_path, capsys):
-    place = tmp_path / "far"
-    planted(place, PlantedSettings(queries=20, passages=40, test_share=0.4, validation_share=0.2, seed=5))
-    command = ("study", "transfer", place, collection.path, "--out", tmp_path / "t", *LITTLE, "--set-source", "max_steps=2")
-    code, out, err = posbias(capsys, *command, "--dry-run")
-    assert code == 0, err
-    assert "target/train-tk-after-original-seed-1" in out
-    code, out, err = posbias(capsys, *command)
-    assert code == 0, err
-    assert "What was found" in out
-    assert (tmp_path / "t" / "report.html").exists()
-    record = read_manifest(tmp_path / "t" / "results").settings["study"]
-    steps = [record[part]["models"][0]["training"]["max_steps"] for part in ("source", "target")]
-    assert (steps, record["source"]["tests"]) == ([2, 1], [])
-    code, out, err = posbias(capsys, "study", "transfer", place, place, "--out", tmp_path / "u", *LITTLE)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "wanted two collections" in err
 
 
 def test_the_demo_goes_on_where_it_was_stopped(small_demo, tmp_path, capsys, monkeypatch):

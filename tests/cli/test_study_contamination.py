@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,31 +61,6 @@ def test_bad_options(
         assert (stop.value.code, said.count("\n")) == (2, 1), said
         assert line in said
     assert not (tmp_path / "study").exists()
-
-
-def test_the_command_runs_and_goes_on(run_posbias: RunPosbias, command: list[object], tmp_path: Path) -> None:
-    dry = run_posbias(*command, "--dry-run")
-    assert dry.returncode == 0, dry.stderr
-    assert "train-student-bert_dot-kl-test-seed-1" in dry.stdout
-    assert "teach-teacher-bert_cat-test-seed-1-on-train" in dry.stdout
-    assert not (tmp_path / "study").exists()
-    done = run_posbias(*command, "--json")
-    assert done.returncode == 0, done.stderr
-    results = json.loads(done.stdout)["results"]
-    assert {(item["facts"].get("role"), item["facts"].get("model")) for item in results} >= {
-        ("teacher", "bert_cat"),
-        ("student", "tk"),
-        ("student", "bert_dot"),
-    }
-    assert (tmp_path / "study" / "report.html").is_file()
-    assert (tmp_path / "study" / "tables" / "contamination.csv").is_file()
-    training = read_manifest(tmp_path / "study" / "models" / "student-tk-kl-clean-seed-1").settings["training"]
-    assert (training["schedule"], training["warmup_share"], training["epochs"]) == ("linear", 0.1, 1)
-    bm25 = read_manifest(tmp_path / "study" / "runs" / "bm25-test.run").settings
-    assert (bm25["k1"], bm25["b"]) == (1.2, 0.75)
-    again = run_posbias(*command, "--json")
-    assert again.stdout == done.stdout
-    assert again.stderr.count("done before") == again.stderr.count(": ") - 2  # all but the two lines at the end
 
 
 def test_a_teacher_of_its_own(run_posbias: RunPosbias, command: list[object], tmp_path: Path) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.papers.leakage import LeakedSetSize, Memory, ModelOrders, SizeEffect
-from positionbias.results.result import load_results
 
 from ..papers.leakage.leaking import leaking_collection, leaking_pairs
 from ..tiny import TINY
@@ -54,26 +51,3 @@ def test_the_plan_and_bad_options(run_posbias: RunPosbias, command: list[object]
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert line in done.stderr
     assert not (tmp_path / "study").exists()
-
-
-def test_the_command_runs_and_goes_on(run_posbias: RunPosbias, command: list[object], tmp_path: Path) -> None:
-    done = run_posbias(*command, "--models", "tk", "--models", "knrm", "--set", "knrm.dimension=8", "--json")
-    assert done.returncode == 0, done.stderr
-    results = json.loads(done.stdout)["results"]
-    read = load_results(tmp_path / "study" / "results")
-    short = [result.to_json(items=False) for result in read]
-    assert json.loads(json.dumps(short)) == results  # all but values by query, which the folder has
-    assert {type(result.payload) for result in read} >= {LeakedSetSize, Memory, ModelOrders, SizeEffect}
-    assert {item["facts"]["variant"] for item in results if "variant" in item["facts"]} == {
-        "no leakage",
-        "MSM leakage",
-        "test leakage",
-    }
-    orders = [item for item in results if item["measure"] == "order of models with leakage"]
-    assert [item["payload"]["rows"]["measure"] for item in orders] == ["nDCG@10", "MFR", "RR", "P@1"]
-    assert (tmp_path / "study" / "report.html").is_file()
-    for name in ("leakage", "leakage-tests", "leakage-sizes", "leakage-orders", "memory-ranks", "memory-offsets"):
-        assert (tmp_path / "study" / "tables" / f"{name}.csv").is_file()
-    again = run_posbias(*command, "--models", "tk", "--models", "knrm", "--set", "knrm.dimension=8", "--json")
-    assert again.stdout == done.stdout
-    assert again.stderr.count("done before") == again.stderr.count(": ") - 2  # all but the two lines at the end

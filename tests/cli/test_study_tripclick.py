@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from positionbias.models.settings import EncoderSettings
 from positionbias.planted.generator import PlantedSettings, write_planted
 
 from ..tiny import TINY
-from .conftest import RunPosbias
 
 GIVEN = ["--test-split", "test:true", "--out", "./study", "--depth", 5, "--retrieval-depth", 8, "--depths", 2, "--depths", 8]
 GIVEN += ["--train-depth", 12, "--negatives", 2, "--threads", 1, "--batch-size", 8, "--max-steps", 2, "--validate-every", 1]
@@ -97,21 +95,3 @@ def test_a_model_over_an_encoder_needs_one(
         main([str(part) for n, part in enumerate(command) if n not in (at, at + 1)])
     wanted = "what bert_dot begins with (bert_dot=ENCODER, --encoder or --start bert_dot=CHECKPOINT); found none"
     assert wanted in capsys.readouterr().err
-
-
-def test_the_command_runs_and_goes_on(run_posbias: RunPosbias, command: list[object], tmp_path: Path) -> None:
-    dry = run_posbias(*command, "--dry-run")
-    assert dry.returncode == 0, dry.stderr
-    for step in ("train-tk-original-seed-1", "encode-bert_dot-regenerated-seed-1"):
-        assert step in dry.stdout
-    assert not (tmp_path / "study").exists()
-    done = run_posbias(*command, "--json")
-    assert done.returncode == 0, done.stderr
-    results = json.loads(done.stdout)["results"]
-    assert {item["facts"].get("role") for item in results} >= {"first stage", "re-ranker", "retriever"}
-    assert (tmp_path / "study" / "report.html").is_file()
-    assert (tmp_path / "study" / "tables" / "tripclick-retrieval.csv").is_file()
-    again = run_posbias(*command)
-    assert again.returncode == 0, again.stderr
-    assert "What one training set gains over another" in again.stdout
-    assert all(line.endswith("done before") for line in again.stderr.splitlines() if line.startswith(("train-", "measure")))

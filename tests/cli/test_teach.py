@@ -119,17 +119,6 @@ def test_an_order_from_outside_and_its_student(
     assert "training groups" in err
 
 
-def test_scores_for_others(posbias: Command, collection: Collection, run_path: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.run"
-    other.write_text(run_path.read_text() + "nobody Q0 nothing 1 1 x\n")
-    code, _, err = posbias("teach", collection.path, "--scores", other, "--out", tmp_path / "scores")
-    assert code == 2
-    assert "found 1 for queries not in split 'train', the first 'nobody'; check --split" in err
-    code, printed, _ = posbias("teach", collection.path, "--scores", other, "--only-known", "--out", tmp_path / "scores")
-    assert code == 0
-    assert re.search(r"pairs of unknown queries, left out +1\n", printed)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

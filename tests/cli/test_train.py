@@ -14,7 +14,6 @@ from positionbias.models.identity import model_checksum
 from positionbias.training.config import TRACKERS
 from positionbias.training.state import unfinished
 
-from ..models.t5 import saved_t5
 from ..tiny import candidates, planted, tiny_encoder
 
 SMALL = (
@@ -273,41 +272,6 @@ def unvalidated(collection, runs, capsys):
         return posbias(capsys, "train", kind, collection.path, *settings, *arguments)
 
     return run
-
-
-def test_a_mono_bert_is_trained_and_re_ranks(unvalidated, collection, runs, encoder, capsys, tmp_path):
-    out = tmp_path / "mono.ckpt"
-    code, stdout, err = unvalidated(
-        "bert_cat", "--encoder", encoder, "--loss", "pointwise", "--epochs", 1, "--pair-length", 100, "--out", out
-    )
-    assert code == 0, err
-    checkpoint = load_checkpoint(out)
-    assert (checkpoint.model.config.head, checkpoint.model.config.pair_length) == ("relevance", 100)
-    assert checkpoint.manifest.settings["training"]["loss"] == "pointwise"
-    assert stdout.startswith(
-        "not validated: the weights of the last step, 4, are kept, and no re-ranking depth is tuned; stopped"
-    )
-    assert "step 4  loss " in err
-    assert "nDCG" not in err
-    run = tmp_path / "out.run"
-    assert posbias(capsys, "rerank", collection.path, "--model", out, "--candidates", runs["test"], "--out", run)[0] == 0
-    scores = [float(line.split()[4]) for line in run.read_text().splitlines()]
-    assert len(scores) == 18 * 6
-    assert all(score < 0 for score in scores)
-
-
-def test_a_mono_t5_is_trained_and_re_ranks(unvalidated, collection, runs, capsys, tmp_path):
-    out, run = tmp_path / "mono.ckpt", tmp_path / "out.run"
-    code, stdout, err = unvalidated(
-        "mono_t5", "--encoder", saved_t5(tmp_path / "t5"), "--max-steps", 2, "--pair-length", 200, "--json", "--out", out
-    )
-    assert code == 0, err
-    (result,) = json.loads(stdout)["results"]
-    assert (result["value"], result["split"], result["payload"]["steps"]) == (None, "train", [2])
-    checkpoint = load_checkpoint(out)
-    assert (checkpoint.model.kind, checkpoint.model.config.pair_length, checkpoint.depth) == ("mono_t5", 200, None)
-    assert posbias(capsys, "rerank", collection.path, "--model", out, "--candidates", runs["test"], "--out", run)[0] == 0
-    assert run.read_text().count(" mono\n") == 18 * 6
 
 
 @pytest.mark.parametrize(

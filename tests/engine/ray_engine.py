@@ -393,21 +393,6 @@ def test_a_cluster_without_a_gpu_is_one_clear_line(cluster: Any, monkeypatch: py
         list(map_shards(math.sqrt, [4.0]))
 
 
-def test_vectors_have_the_same_bytes_on_every_engine(
-    cluster: Any, few: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from positionbias.dense.encode import encode_collection
-    from positionbias.ranking.config import Computing, Spread
-    from tests.dense.conftest import saved_dot
-
-    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 500)
-    checkpoint = saved_dot(tmp_path / "dot")
-    wanted = files_of(encode_collection(checkpoint, few, tmp_path / "alone").path)
-    with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
-        spread = Spread(Computing().loading(checkpoint.path), map_shards)
-        assert files_of(encode_collection(checkpoint, few, tmp_path / "shared", spread=spread).path) == wanted
-
-
 def test_a_re_ranked_run_has_the_same_bytes_on_every_engine(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import read_run
 from positionbias.core.teacher_scores import open_teacher_scores
-from positionbias.engine.choose import Engine
 from positionbias.experiments.model_settings import ModelSettings, Taught
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
@@ -25,9 +23,8 @@ from positionbias.models.tk import TK
 from positionbias.papers.contamination.settings import CLEAN, ContaminationSettings, Distillation, Source
 from positionbias.papers.contamination.study import run_study
 from positionbias.results.result import load_results
-from positionbias.training import loop
 from positionbias.training.config import TrainConfig
-from tests.tiny import PLANTED, TINY, assert_same_study, planted
+from tests.tiny import PLANTED, TINY, planted
 
 TRAINING = TrainConfig(batch_size=8, threads=1, epochs=2, schedule="linear", warmup_share=0.1, save_every=2)
 SMALL = ModelSettings("tk", TINY, TRAINING)
@@ -87,22 +84,6 @@ def finished(collection: Collection) -> Path:
 
 
 FEW = settings(targets=("test",), shares=(0.0, 1.0))
-
-
-@pytest.fixture(scope="module")
-def smaller(collection: Collection) -> tuple[Path, list[str]]:
-    """A study of one target and two shares, and its steps."""
-    folder = collection.path.parent / "smaller"
-    return folder, run(collection, folder, FEW)
-
-
-def test_two_workers_find_the_same(
-    smaller: tuple[Path, list[str]], collection: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("positionbias.engine.choose.cores", lambda: 2)
-    place = smaller[0].with_name("two")
-    run_study(collection, FEW, Workspace(place, engine=Engine(workers=2)))
-    assert_same_study(place, smaller[0])
 
 
 def test_teachers_differ_in_what_they_saw_and_students_in_their_teacher_alone(finished: Path, collection: Collection) -> None:
@@ -166,56 +147,11 @@ def test_every_candidate_is_re_ranked(finished: Path) -> None:
     assert len(list((finished / "runs").glob("*-seed-1-on-test.run"))) == 11
 
 
-def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(finished: Path, collection: Collection) -> None:
-    assert run(collection, finished, settings()) == []
-    workspace = Workspace(finished.with_name("dry"), dry_run=True)
-    run_study(collection, settings(), workspace)
-    assert not finished.with_name("dry").exists()
-    assert [step.name for step in workspace.planned] == ALL
-    assert not any(step.done for step in workspace.planned)
-    assert all(step.seconds is None for step in workspace.planned)  # no step has run yet
-    notes = {step.name: step.note for step in workspace.planned}
-    # 27 and 18 groups, 8 a batch, two epochs; the students' as above
-    assert notes["train-teacher-tk-test-seed-1"] == "at most 12 steps"
-    assert notes["train-student-tk-kl-test-seed-1"] == "at most 8 steps"
-    assert notes["train-student-tk-ranknet-test-seed-1"] == "at most 4 steps"
-    again = Workspace(finished, dry_run=True)
-    run_study(collection, settings(), again)
-    assert all(step.done for step in again.planned)
-
-
 def test_a_seed_more_comes_after_all_of_the_first(finished: Path, collection: Collection) -> None:
     workspace = Workspace(finished, dry_run=True)
     run_study(collection, settings(seeds=(1, 2), shares=()), workspace)
     unmade = [step.name for step in workspace.planned if not step.done]
     assert unmade == [*steps(NAMES[:3], seed=2), "measure"]
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
-
-
-def test_an_interrupted_study_goes_on_to_the_same_results(
-    smaller: tuple[Path, list[str]], collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place, steps_made = smaller
-    made: list[str] = []
-    train: Callable = loop.train
-
-    def killed(*given: object, **more: object) -> object:
-        made.append("training")
-        if len(made) == 4:
-            raise Killed
-        return train(*given, **more)
-
-    monkeypatch.setattr("positionbias.training.train.train", killed)
-    with pytest.raises(Killed):
-        run(collection, tmp_path / "study", FEW)
-    monkeypatch.undo()
-    # clean teacher, two students; the fourth training is the contaminated teacher, which has two students too
-    at = steps_made.index("train-teacher-tk-test-seed-1")
-    assert run(collection, tmp_path / "study", FEW) == steps_made[at:]
-    assert load_results(tmp_path / "study" / "results") == load_results(place / "results")
 
 
 def test_with_a_share_of_nothing_groups_weights_and_runs_are_the_clean_ones(

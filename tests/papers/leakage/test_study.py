@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import Run, read_run, write_run
-from positionbias.engine.choose import Engine
 from positionbias.evaluation.cross_validation import query_folds
 from positionbias.evaluation.measures import per_query
 from positionbias.experiments.model_settings import ModelSettings
@@ -33,9 +31,8 @@ from positionbias.report.load import load_studies
 from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.result import Facts, Result, load_results
 from positionbias.results.select import of_type
-from positionbias.training import loop
 from positionbias.training.config import TrainConfig
-from tests.tiny import TINY, assert_same_study
+from tests.tiny import TINY
 
 from .leaking import TOPICS, leaking_collection, leaking_pairs
 
@@ -89,15 +86,6 @@ def one(results: list[Result], measure: str, **facts: str) -> Result:
     """The only result of a measure with these facts, comparisons aside."""
     (found,) = (r for r in results if r.measure == measure and r.kind != "comparison" and r.facts == Facts(**facts))
     return found
-
-
-def test_two_workers_find_the_same(collection: Collection, settings: LeakageSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("positionbias.engine.choose.cores", lambda: 2)
-    few = replace(settings, sizes=SIZES[:1], seeds=SEEDS[:1])
-    places = [collection.path.with_name(name) for name in ("one", "two")]
-    for workers, place in enumerate(places, 1):
-        run_study(collection, few, Workspace(place, engine=Engine(workers=workers)))
-    assert_same_study(*places)
 
 
 def test_trainings_differ_in_the_leaked_queries_alone(finished: Path, collection: Collection) -> None:
@@ -250,53 +238,11 @@ def test_the_report_shows_tables_figure_and_sentences(finished: Path, results: l
     assert said[-1].startswith("The target is not one of the paper's collections (Robust04, Core 2017, Core 2018)")
 
 
-def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(
-    finished: Path, collection: Collection, settings: LeakageSettings
-) -> None:
-    assert run(collection, finished, settings) == []
-    workspace = Workspace(finished.with_name("dry"), dry_run=True)
-    run_study(collection, settings, workspace)
-    assert not finished.with_name("dry").exists()
-    assert [step.name for step in workspace.planned] == STEPS
-    assert not any(step.done for step in workspace.planned)
-    assert all(step.seconds is None for step in workspace.planned)  # no step has run yet
-    notes = {step.name: step.note for step in workspace.planned}
-    assert notes["train-tk-no-20-seed-1"] == "at most 3 steps"  # ten queries, four a batch
-    again = Workspace(finished, dry_run=True)
-    run_study(collection, settings, again)
-    assert all(step.done for step in again.planned)
-
-
 def test_another_size_leaves_what_it_does_not_touch(finished: Path, collection: Collection, settings: LeakageSettings) -> None:
     workspace = Workspace(finished, dry_run=True)
     run_study(collection, replace(settings, sizes=(*SIZES, 16)), workspace)
     unmade = [step.name for step in workspace.planned if not step.done]
     assert [name for name in unmade if "-16" not in name and not name.startswith(("rerank", "to-score"))] == ["measure"]
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
-
-
-def test_an_interrupted_study_goes_on_to_the_same_results(
-    finished: Path, collection: Collection, settings: LeakageSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[str] = []
-    train: Callable = loop.train
-
-    def killed(*given: object, **more: object) -> object:
-        made.append("training")
-        if len(made) == 3:
-            raise Killed
-        return train(*given, **more)
-
-    monkeypatch.setattr("positionbias.training.train.train", killed)
-    with pytest.raises(Killed):
-        run(collection, tmp_path / "study", settings)
-    monkeypatch.undo()
-    at = STEPS.index(f"train-{TRIALS[2]}")
-    assert run(collection, tmp_path / "study", settings) == STEPS[at:]
-    assert load_results(tmp_path / "study" / "results") == load_results(finished / "results")
 
 
 def test_leaked_topics_without_candidates_are_counted(

@@ -131,14 +131,6 @@ def test_the_table_has_a_row_a_training(finished: Path, tmp_path: Path) -> None:
             assert " ".join(result.payload.text.split()) in page
 
 
-def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(finished: Path, collection: Collection) -> None:
-    assert run(collection, finished) == []
-    workspace = Workspace(finished.with_name("dry"), dry_run=True)
-    run_architecture(collection, SETTINGS, workspace)
-    assert sum(step.name.startswith("train-") for step in workspace.planned) == 6
-    assert not finished.with_name("dry").exists()
-
-
 # -- comparisons, on invented values ----------------------------------------------------------------------------
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import InputError, SettingError
@@ -139,20 +138,6 @@ def test_the_report_has_the_dose(finished: Path, tmp_path: Path) -> None:
     assert [(row[0].text, row[5].text) for row in table.rows] == [
         (variant, training) for variant in reversed(LABELS) for training in ("original", "rotated")
     ]
-
-
-def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(finished: Path, collection: Collection) -> None:
-    assert run(collection, finished) == []
-    workspace = Workspace(finished.with_name("dry"), dry_run=True)
-    run_dose(collection, SETTINGS, workspace)
-    assert not finished.with_name("dry").exists()
-    names = [step.name for step in workspace.planned]
-    assert names[4:8] == SELECTED
-    assert not any(step.done for step in workspace.planned)
-    again = Workspace(finished, dry_run=True)
-    run_dose(collection, SETTINGS, again)
-    assert [step.name for step in again.planned] == names
-    assert all(step.done for step in again.planned)
 
 
 def test_another_dose_leaves_what_it_does_not_touch(finished: Path, collection: Collection) -> None:
@@ -305,21 +290,3 @@ def test_a_dose_whose_model_re_ranks_nothing_has_no_effect_to_compare() -> None:
         for text in said
     )
     assert not any("loses less" in text for text in said)
-
-
-def test_a_rotation_of_another_draw_is_another_study(finished: Path, collection: Collection) -> None:
-    workspace = Workspace(finished, dry_run=True)
-    run_dose(collection, replace(SETTINGS, draws=(2,)), workspace)
-    done = [step.name for step in workspace.planned if step.done]
-    assert "select-answers-0-0_4-original" in done
-    assert "rotate-2" not in done
-
-
-def test_the_study_from_python(collection: Collection, finished: Path, tmp_path: Path) -> None:
-    plan = positionbias.study("position-bias", collection, settings=SETTINGS, out=tmp_path / "new", dry_run=True)
-    assert "select-answers-0-0_4-original" in str(plan)
-    assert not (tmp_path / "new").exists()
-    again = positionbias.study("position-bias", collection, settings=SETTINGS, out=finished, dry_run=True)
-    assert all(step.done for result in again.results for step in result.payload.rows.values())
-    with pytest.raises(SettingError, match="study position-bias: wanted collection; found 0"):
-        positionbias.study("position-bias", settings=SETTINGS, out=tmp_path / "new")

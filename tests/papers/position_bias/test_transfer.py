@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
-from positionbias.engine.choose import Engine
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
@@ -22,7 +20,7 @@ from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.result import Facts, load_results
 from positionbias.training.config import TrainConfig
 
-from ...tiny import TINY, assert_same_study, planted
+from ...tiny import TINY, planted
 
 TRAINING = TrainConfig(
     batch_size=4, max_steps=3, validate_every=1, learning_rate=0.05, kernel_learning_rate=0.05, probe_passages=0, threads=1
@@ -74,15 +72,6 @@ def finished(places: Path, source: Collection, target: Collection) -> Path:
     return places / "study"
 
 
-def test_two_workers_find_the_same(
-    finished: Path, source: Collection, target: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("positionbias.engine.choose.cores", lambda: 2)
-    place = finished.with_name("two")
-    run_transfer(source, target, SETTINGS, Workspace(place, engine=Engine(workers=2)))
-    assert_same_study(place, finished)
-
-
 def test_each_training_goes_on_from_its_source(finished: Path, source: Collection) -> None:
     for text in ("original", "rotated-1"):
         model = load_checkpoint(finished / "target" / "models" / f"tk-after-{text}-seed-1")
@@ -123,14 +112,6 @@ def test_rows_of_table_5(finished: Path) -> None:
     ]  # fmt: skip
     assert {r.collection for r in results if r.measure == "passages"} == {"far", "planted"}
     assert all(isinstance(r.payload, Finding) for r in results if r.kind == "finding")
-
-
-def test_a_second_run_and_a_further_draw(finished: Path, source: Collection, target: Collection) -> None:
-    assert run(source, target, finished) == []
-    more = run(source, target, finished, replace(SETTINGS, draws=(1, 2)))
-    assert [step for step in more if "rotated-2" not in step] == ["source/rotate-2", "measure"]
-    repeats = Counter(r.facts.rotation for r in load_results(finished / "results") if isinstance(r.payload, PerQuery))
-    assert repeats == {None: 3, 1: 1, 2: 1}
 
 
 def test_a_dry_run_with_one_training_done(places: Path, source: Collection, target: Collection) -> None:

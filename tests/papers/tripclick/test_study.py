@@ -15,7 +15,6 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run, write_run
-from positionbias.engine.choose import Engine
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.tripclick import CLEANED, REGENERATED, SETS, TELEMETRY
@@ -27,7 +26,7 @@ from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.report.html import write_report
 from positionbias.results.result import load_results
 from positionbias.training.config import TrainConfig
-from tests.tiny import TINY, assert_same_study, candidates, planted, tiny_encoder
+from tests.tiny import TINY, candidates, planted, tiny_encoder
 
 TRAINING = TrainConfig(batch_size=8, threads=1, max_steps=3, validate_every=1)
 ORIGINAL = Negatives("original", PASSED_OVER)
@@ -96,15 +95,6 @@ def test_the_steps(finished: tuple[Path, list[str]]) -> None:
     assert finished[1] == ["bm25-train", "bm25-test", *sets, *tk, *cat, *dense, "ensemble-seed-1-on-test", "measure"]
 
 
-def test_two_workers_find_the_same(
-    finished: tuple[Path, list[str]], collection: Collection, full: TripClickSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("positionbias.engine.choose.cores", lambda: 2)
-    place = finished[0].with_name("two")
-    run_study(collection, full, Workspace(place, engine=Engine(workers=2)))
-    assert_same_study(place, finished[0])
-
-
 def test_sets_hold_what_they_say(finished: tuple[Path, list[str]], collection: Collection) -> None:
     true = {(q.query_id, q.passage_id) for q in collection.qrels("train", TRUE) if q.grade}
     clicks = {(q.query_id, q.passage_id) for q in collection.qrels("train")}
@@ -163,22 +153,6 @@ def test_what_was_logged_and_a_page(finished: tuple[Path, list[str]], tmp_path: 
     page = write_report([finished[0]], tmp_path / "page.html").read_text()
     for anchor in ("tripclick-depth-1", "tripclick-negatives-1", "tripclick-telemetry-1", "table-tripclick-retrieval-1"):
         assert anchor in page
-
-
-def test_an_interrupted_study_goes_on_and_comes_to_the_same(
-    collection: Collection, full: TripClickSettings, finished: tuple[Path, list[str]], tmp_path: Path
-) -> None:
-    folder = tmp_path / "study"
-    workspace = Workspace(folder, told := [].append)  # type: ignore[var-annotated]
-    assert told is not None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workspace, "encoded", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            run_study(collection, full, workspace)
-    made = run(collection, folder, full)
-    assert made[0] == "encode-bert_dot-regenerated-seed-1"
-    assert load_results(folder / "results") == load_results(finished[0] / "results")
-    assert run(collection, folder, full) == []
 
 
 def test_a_dry_run_names_every_step_and_writes_nothing(
