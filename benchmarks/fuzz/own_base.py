@@ -61,7 +61,8 @@ _BASE = (
     "retrieve ./col --split validation --depth 6 --out ./validation.run",
     "retrieve ./col --split test --depth 6 --out ./test.run",
     f"{_TRAIN_TK} --out ./tk",
-    "encoder ./col --layers 1 --width 16 --heads 2 --pieces 200 --max-length 64 --out ./bert",
+)
+_OVER_ENCODER = (
     f"train bert_dot ./col {_PIECES} --passage-length 60 --out ./dot",
     f"train bert_cat ./col {_PIECES} --pair-length 60 --out ./cat",
     "encode ./col --model ./dot --out ./vec",
@@ -148,6 +149,10 @@ def make_base(base: Path) -> None:
     (base / "others").mkdir()
     for command in _BASE:
         _make(command, base)
+    if forked(lambda: _make_encoder(base)):
+        raise SystemExit("make_encoder failed")
+    for command in _OVER_ENCODER:
+        _make(command, base)
     (base / "home" / ".query-vectors").rename(base / "query-vectors")
     shutil.rmtree(base / "home")
     make_steps(base / "study")
@@ -183,6 +188,15 @@ def _make(command: str, base: Path) -> None:
 
     if code := forked(work):
         raise SystemExit(f"posbias {command}: ended with {code}")
+
+
+def _make_encoder(base: Path) -> int:
+    from positionbias.models.new_encoder import make_encoder
+    from positionbias.models.settings import EncoderSettings
+
+    settings = EncoderSettings(layers=1, width=16, heads=2, pieces=200, max_length=64)
+    make_encoder([base / "col"], base / "bert", settings)
+    return 0
 
 
 def _ended(said: Said) -> int:
