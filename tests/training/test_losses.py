@@ -103,11 +103,11 @@ def test_each_name_has_its_function() -> None:
     assert torch.equal(group_losses(of, TrainConfig(loss="ranknet")), ranknet(scores, teacher))
 
 
-def test_consistency_and_weights_by_hand() -> None:
+def test_consistency_by_hand() -> None:
     scores, turned = torch.tensor([[2.0, 0.5], [0.5, 0.0]]), torch.tensor([[1.0, 0.5], [0.5, 2.0]])
     # hinge 0 and 0.5; mean squared differences (1 + 0) / 2 and (0 + 4) / 2
-    of = Scored(scores, turned=turned, weights=torch.tensor([2.0, 0.5]))
-    assert group_losses(of, TrainConfig(loss="hinge", consistency=0.1)).tolist() == pytest.approx([2 * 0.05, 0.5 * 0.7])
+    of = Scored(scores, turned=turned)
+    assert group_losses(of, TrainConfig(loss="hinge", consistency=0.1)).tolist() == pytest.approx([0.05, 0.7])
     assert group_losses(Scored(scores), TrainConfig(loss="hinge")).tolist() == [0.0, 0.5]
     padded = Scored(scores, there=torch.tensor([[True, True], [True, False]]), turned=turned)
     assert group_losses(padded, TrainConfig(loss="hinge", consistency=1.0)).tolist() == [0.5, 0.0]  # padding is not compared
