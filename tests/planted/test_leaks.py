@@ -16,8 +16,9 @@ from positionbias.leakage.lexical import read_terms
 from positionbias.leakage.pairs import PAIRS, read_pairs
 from positionbias.leakage.reformulation import guess_type
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.planted.grammar import ATTRIBUTES, SYNONYMS, WAYS, Thing, states_value
+from positionbias.planted.grammar import ATTRIBUTES, SYNONYMS, WAYS, Thing
 from positionbias.planted.leaks import TRUE_PAIRS
+from tests.oracles import states_value
 
 SETTINGS = PlantedSettings(queries=200, passages=900, test_share=0.2, leaked_queries=90)  # 40 test queries
 
