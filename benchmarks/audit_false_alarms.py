@@ -1,5 +1,6 @@
 """How often does an audit accuse a scorer that is blind to places, and how often can it not tell? On planted queries, where the truth is known.
 
+    python benchmarks/audit_false_alarms.py check STATE                                  # that this is what audit() itself finds
     python benchmarks/audit_false_alarms.py audit STATE [--first N] [--collections 600]  # one receipt a collection; a stopped call goes on
     python benchmarks/audit_false_alarms.py squad|spans STATE --data FILE                # real text
     python benchmarks/audit_false_alarms.py depths STATE --data FILE                     # verdicts at several depths: benchmarks/results/audit_depths_HARDWARE_DATE.md
@@ -629,14 +630,18 @@ def run_all(state: Path, numbers: range, sizes: Sequence[int]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("audit", "squad", "spans", "depths", "keep", "table"))
+    parser.add_argument("what", choices=("check", "audit", "squad", "spans", "depths", "keep", "table"))
     parser.add_argument("state", type=Path, nargs="?")
     parser.add_argument("--name", help="of kept counts")
     parser.add_argument("--data", type=Path, action="append", default=[], help="files of SQuAD, or of MS MARCO's answers")
     parser.add_argument("--collections", type=int, default=600, help="of each of the four conditions")
     parser.add_argument("--first", type=int, default=0, help="the number of the first one: another number is another draw")
     given = parser.parse_args()
-    if given.what == "audit":
+    if given.what == "check":
+        for condition in CONDITIONS:
+            largest = check(given.state / condition.name, condition, FIRST_SEED - 1)
+            print(f"{condition.name}: equal to audit() within {largest:.1e} of the worth")
+    elif given.what == "audit":
         run_all(given.state, range(given.first, given.first + given.collections), SIZES)
     elif given.what == "squad":
         articles = [article for path in given.data for article in squad(path)]

@@ -296,13 +296,13 @@ def table(counts: Counts, parts: Sequence[str]) -> str:
         [
             "# How often the audit accuses scorers that are blind to places",
             "",
-            *(f"    python benchmarks/audit_false_alarms.py {line}" for line in ("audit STATE", "squad STATE --data FILE", "spans STATE --data FILE", "keep STATE --name NAME", "table")),
+            *(f"    python benchmarks/audit_false_alarms.py {line}" for line in ("check STATE", "audit STATE", "squad STATE --data FILE", "spans STATE --data FILE", "keep STATE --name NAME", "table")),
             "",
             "Campaigns, with their counts:",
             "",
             *(f"- `{name}`: {how}." for name, how in zip(parts, counts.made, strict=True)),
             "",
-            "The audit's own exchanges, placebos, rotations, numbers of orders (2 to 8, from a pilot of 50 queries), intervals and answers; scores from arrays, which equal the scorers of plain text, and whose verdicts equal those of `audit()` itself (`check`, and a test). "
+            "The audit's own exchanges, placebos, rotations, numbers of orders (2 to 8, from a pilot of 50 queries), intervals and answers; scores from arrays, which equal the scorers of plain text, and whose verdicts equal those of `audit()` itself (`check`). "
             f"Margin 10 % of the evidence's worth. The collection holds, beside a query's passage, {MENTIONS} passages that mention its words; of its candidates {MENTIONS} mention a planted query's words, {STRANGERS} do not.",
             "",
             *described,

@@ -1,4 +1,4 @@
-"""What the benchmarks share: a command's time and the memory of all its processes together, the machine's name, the place of a table, parts of a campaign that are kept."""
+"""What the benchmarks share: the machine's name, the place of a table, parts of a campaign that are kept."""
 
 from __future__ import annotations
 
@@ -6,83 +6,16 @@ import json
 import os
 import platform
 import re
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from positionbias.core.publish import atomic_file
 
-__all__ = ["Measured", "hardware", "kept_part", "measured", "result_place"]
-
-EVERY = 0.25  # seconds between two looks at the processes: a look walks their pages, and costs them time
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One run: seconds on the clock and of all processors, bytes at the peak (PSS: shared pages counted once), and of these anonymous."""
-
-    seconds: float
-    processor: float
-    peak: int
-    anonymous: int
-    output: str
-    errors: str
-
-
-def measured(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> Measured:
-    """Run a command, watching it and its children; stops with what it said where it fails."""
-    started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-    peak = anonymous = 0
-    ticks: dict[int, float] = {}
-    while True:
-        family = _family(process.pid)
-        for pid in family:
-            ticks[pid] = max(ticks.get(pid, 0.0), _processor(pid))
-        looks = [_memory(pid) for pid in family]
-        peak = max(peak, sum(look.get("Pss", 0) for look in looks))
-        anonymous = max(anonymous, sum(look.get("Pss_Anon", 0) for look in looks))
-        try:
-            output, errors = process.communicate(timeout=EVERY)
-            break
-        except subprocess.TimeoutExpired:
-            continue
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)}: ended with {process.returncode}\n{errors}")
-    return Measured(time.perf_counter() - started, sum(ticks.values()), peak, anonymous, output, errors)
-
-
-def _family(pid: int) -> list[int]:
-    found = [pid]
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split():
-                found += _family(int(child))
-    except OSError:  # it has ended
-        pass
-    return found
-
-
-def _memory(pid: int) -> dict[str, int]:
-    """What the kernel says of a process's memory, in bytes by name; nothing of one that has ended."""
-    try:
-        rows = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:
-        return {}
-    return {name: 1024 * int(value) for name, value in re.findall(r"^(\w+):\s+(\d+) kB", rows, re.MULTILINE)}
-
-
-def _processor(pid: int) -> float:
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+__all__ = ["hardware", "kept_part", "result_place"]
 
 
 def hardware() -> str:
