@@ -25,7 +25,7 @@ __all__ = ["DoneBefore", "job_of", "published_by"]
 
 
 class DoneBefore(OutputExistsError):
-    """What stands at the output was made by the same command from the same inputs."""
+    """An output that stands, made by the same command from the same inputs."""
 
     exit_code = 0
 

@@ -186,11 +186,12 @@ def open_encoder(
     folder: Path,
     *,
     classifier: bool = False,
-    check: Callable[[Any], object] = read_template,
+    check: Callable[[Any, Any], object] | None = None,
 ) -> Encoder:
     """Load an encoder from a checked folder; with ``classifier``, as a sequence classifier of one label with its head.
 
-    ``check`` gets the tokenizer before any weights are read, and may raise ReadsOtherwise.
+    ``check`` gets the tokenizer and transformers' settings of the model before any weights are read, and may raise ReadsOtherwise;
+    by default it reads the template.
 
     Raises:
         UnsupportedLayout: a tokenizer or a model that reads otherwise than ours.
@@ -200,7 +201,7 @@ def open_encoder(
 
     kind = AutoModelForSequenceClassification if classifier else AutoModel
     try:
-        model, tokenizer, lacking = read_pretrained(folder, kind, check)
+        model, tokenizer, lacking = read_pretrained(folder, kind, check or _check_template)
         missing = sorted(name for name in lacking if classifier or not name.startswith("pooler."))
         if missing:
             raise ValueError(none_of(missing))
@@ -218,6 +219,10 @@ def open_encoder(
         raise refused from error
 
 
+def _check_template(tokenizer: Any, config: Any) -> None:
+    read_template(tokenizer)
+
+
 def _headless(model: Any) -> Any:
     """Return a bare model without its pooler, which is never read: unused weights would stop training on several devices."""
     if getattr(model, "pooler", None) is not None:
@@ -225,7 +230,9 @@ def _headless(model: Any) -> Any:
     return model
 
 
-def read_pretrained(folder: Path, kind: Any, check: Callable[[Any], object] | None = None) -> tuple[Any, Any, Collection[str]]:
+def read_pretrained(
+    folder: Path, kind: Any, check: Callable[[Any, Any], object] | None = None
+) -> tuple[Any, Any, Collection[str]]:
     """Load a folder in float32 with one of transformers' auto classes: the model, its tokenizer, and the names of missing tensors.
 
     Nothing is fetched, not even a kernel; no code in the folder runs; torch's generator is unchanged, although unused parts are random.
@@ -234,14 +241,14 @@ def read_pretrained(folder: Path, kind: Any, check: Callable[[Any], object] | No
     Raises:
         InputError: settings that name code, a file or another model.
     """
-    from transformers import AutoTokenizer
+    from transformers import AutoConfig, AutoTokenizer
 
     check_door(folder)
     with quiet_transformers(), no_kernels(), torch.random.fork_rng(devices=[]):
         safe = {"trust_remote_code": False, "local_files_only": True}
         tokenizer = AutoTokenizer.from_pretrained(folder, **safe)
         if check is not None:
-            check(tokenizer)
+            check(tokenizer, AutoConfig.from_pretrained(folder, **safe))
         model, report = kind.from_pretrained(
             folder,
             dtype=torch.float32,

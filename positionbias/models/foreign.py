@@ -13,7 +13,7 @@ from positionbias.core.errors import SettingError, bad_input
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.colbert import ColBERT
-from positionbias.models.door import check_door, module_records
+from positionbias.models.door import module_records
 from positionbias.models.encoder import NO_LIMIT, Encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.encoder_template import ReadsOtherwise, check_reading
@@ -157,11 +157,7 @@ def _can_be(folder: Path, asked: Family, said: Family | None) -> bool:
 
 
 def _ours(folder: Path, layout: Layout, prompts: Prompts) -> BertCat | BertDot:
-    def check(tokenizer: Any) -> None:
-        from transformers import AutoConfig
-
-        check_door(folder)
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+    def check(tokenizer: Any, config: Any) -> None:
         named = getattr(config, "max_position_embeddings", None) or 0
         positions = named if named > 0 else NO_LIMIT
         for length in {layout.query_length, layout.passage_length}:

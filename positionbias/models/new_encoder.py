@@ -70,7 +70,7 @@ def make_encoder(
         manifest = Manifest(
             kind=KIND,
             name=out.name,
-            command="encoder",
+            command="make_encoder",
             settings={name: value for name, value in asdict(settings).items() if name != "seed"},
             seed=settings.seed,
             inputs=tuple(input_ref("collection", c.path, c.checksum, artefact=out) for c in opened),

@@ -306,6 +306,5 @@ def test_every_way_to_a_library_leads_through_the_door() -> None:
             loads = any(isinstance(item, ast.Attribute) and item.attr == "from_pretrained" for item in calls)
             if loads or "import sentence_transformers" in code:
                 found[function.name] = "check_door(folder)" in code
-    # what is wrapped was loaded by the user; ``check`` is a function within ``_ours``
-    of_ours = {"_ours": True, "check": True}
-    assert found == {"read_pretrained": True, "load_by_library": True, "wrap_library_model": False} | of_ours
+    # what is wrapped was loaded by the user
+    assert found == {"read_pretrained": True, "load_by_library": True, "wrap_library_model": False}
