@@ -69,7 +69,8 @@ class PositionBiasEvaluator(BaseEvaluator):
         >>> evaluator = PositionBiasEvaluator("planted", name="planted")
         >>> metrics = evaluator(SentenceTransformer("dot.ckpt", device="cpu"))
         >>> list(metrics)[:4]
-        ['planted_absolute_end_minus_front', 'planted_end_minus_front', 'planted_end_minus_front_low', 'planted_end_minus_front_high']
+        ['planted_absolute_end_minus_front', 'planted_end_minus_front',
+         'planted_end_minus_front_low', 'planted_end_minus_front_high']
         >>> metrics["planted_queries"], evaluator.primary_metric
         (12.0, 'planted_absolute_end_minus_front')
     """
@@ -142,7 +143,9 @@ class PositionBiasEvaluator(BaseEvaluator):
         if output_path is not None:
             self._write(Path(output_path) / self.csv_file, {"epoch": epoch, "steps": steps, **metrics})
         metrics = self.prefix_name_to_metrics(metrics, self.name)
-        self.store_metrics_in_model_card_data(model, metrics, epoch, steps)  # type: ignore[arg-type]  # trainers give floats
+        # trainers give floats
+        keep = self.store_metrics_in_model_card_data
+        keep(model, metrics, epoch, steps)  # type: ignore[arg-type]
         return metrics
 
     def get_config_dict(self) -> dict[str, Any]:

@@ -75,7 +75,8 @@ def quality_figure(
                 axes.set_title(wrap(series[system_of(shown[0][0])].label, characters(width / (2 if width > BESIDE else 1))))
         _mark_buckets(figure, grid, found[0][1], width)
         for axes in grid:
-            axes.set_ylabel(quality if axes.get_subplotspec().is_first_col() else "")  # type: ignore[union-attr]
+            first_column = axes.get_subplotspec().is_first_col()  # type: ignore[union-attr]
+            axes.set_ylabel(quality if first_column else "")
         titled = first if len(panels) > 1 else found  # a panel's title is its system's name
         series_legend(figure, [series[system_of(r)] for r, _ in titled], width)
     return figure
@@ -110,7 +111,8 @@ def length_figure(
             axes.set_title(wrap(group, characters(width / (2 if width > BESIDE else 1))))
         _mark_buckets(figure, grid, found[0][1], width)
         for axes in grid:
-            axes.set_ylabel(quality if axes.get_subplotspec().is_first_col() else "")  # type: ignore[union-attr]
+            first_column = axes.get_subplotspec().is_first_col()  # type: ignore[union-attr]
+            axes.set_ylabel(quality if first_column else "")
         series_legend(figure, [series[system_of(r)] for r, _ in found], width)
     return figure
 
@@ -158,7 +160,8 @@ def _change_figure(results: Sequence[Result], found: Found, below: str, width: f
                 axes.set_title(wrap(series[system_of(shown[0][0])].label, characters(width / (2 if width > BESIDE else 1))))
         for axes in grid:
             quality = found[0][1].quality
-            axes.set_ylabel(quality[:1].upper() + quality[1:] if axes.get_subplotspec().is_first_col() else "")  # type: ignore[union-attr]
+            first_column = axes.get_subplotspec().is_first_col()  # type: ignore[union-attr]
+            axes.set_ylabel(quality[:1].upper() + quality[1:] if first_column else "")
         under_all(figure, below, width)
         series_legend(figure, [series[system_of(r)] for r, _ in found] if len(panels) == 1 else [], width)
     return figure, grid

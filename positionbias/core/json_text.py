@@ -20,7 +20,11 @@ def _once_each(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
     if len(record) < len(pairs):
         keys = [key for key, _ in pairs]
         seen: set[str] = set()
-        twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        twice = next(
+            key
+            for key in keys
+            if key in seen or seen.add(key)  # type: ignore[func-returns-value]
+        )
         raise ValueError(f"the key {twice[:80]!r} twice in an object")
     return record
 

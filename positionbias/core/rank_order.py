@@ -42,7 +42,11 @@ def ranked(
     """Return the rank order, and the scores in it; refuse repeated passages."""
     if len(set(passage_ids)) != len(passage_ids):
         seen: set[str] = set()
-        twice = next(p for p in passage_ids if p in seen or seen.add(p))  # type: ignore[func-returns-value]
+        twice = next(
+            p
+            for p in passage_ids
+            if p in seen or seen.add(p)  # type: ignore[func-returns-value]
+        )
         raise InputError(
             f"run {name!r}: wanted each passage once a query; found {twice!r} twice for query {query_id!r}; drop one"
         )

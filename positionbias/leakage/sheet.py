@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from positionbias.core.csv_cells import write_rows
@@ -11,9 +12,18 @@ from positionbias.leakage.pairs import SCORES, TOPIC_TEXTS, Pair
 
 __all__ = ["write_sheet"]
 
+
+def _topic_text(pair: Pair, name: str) -> str:
+    return pair.test_texts.get(name, "")
+
+
+def _score(pair: Pair, name: str) -> str:
+    return repr(pair.scores[name]) if name in pair.scores else ""
+
+
 _CELLS: dict[str, Callable[[Pair], str]] = {
     "test_id": lambda pair: pair.test_id,
-    **{name: lambda pair, name=name: pair.test_texts.get(name, "") for name in TOPIC_TEXTS},  # type: ignore[misc]
+    **{name: partial(_topic_text, name=name) for name in TOPIC_TEXTS},
     "test_text": lambda pair: next((text for name, text in pair.test_texts.items() if name not in TOPIC_TEXTS), ""),
     "field": lambda pair: pair.field,
     "source": lambda pair: pair.source,
@@ -21,7 +31,7 @@ _CELLS: dict[str, Callable[[Pair], str]] = {
     "train_text": lambda pair: pair.train_text,
     "test_passage_id": lambda pair: pair.test_passage_id,
     "train_passage_id": lambda pair: pair.train_passage_id,
-    **{name: lambda pair, name=name: repr(pair.scores[name]) if name in pair.scores else "" for name in SCORES},  # type: ignore[misc]
+    **{name: partial(_score, name=name) for name in SCORES},
     "found_by": lambda pair: " ".join(pair.found_by),
     "weight": lambda pair: "" if pair.weight == 1 else repr(pair.weight),
     "label": lambda pair: pair.label.name if pair.label else "",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -285,7 +286,7 @@ class ChatScorer(_Scorer):
         for start in _starts(len(passages)):
             window = order[start : start + WINDOW]
             texts = [passages[place] for place in window]
-            named = self._once(query, texts, lambda texts=texts: self._permutation(query, texts))  # type: ignore[misc]
+            named = self._once(query, texts, partial(self._permutation, query, texts))
             first = window[named.astype(np.int64)]
             left_out = window[~np.isin(window, first)]
             order[start : start + WINDOW] = np.concatenate([first, left_out])

@@ -46,7 +46,8 @@ def attend_packed(query: Tensor, key: Tensor, value: Tensor, offsets: Tensor, lo
     flash = _flash()
     assert flash is not None
     asked = torch.arange(len(offsets), dtype=torch.int32, device=offsets.device) if alone else offsets
-    return flash(query, key, value, asked, offsets, 1 if alone else longest, longest)  # type: ignore[no-any-return]
+    most = 1 if alone else longest
+    return flash(query, key, value, asked, offsets, most, longest)  # type: ignore[no-any-return]
 
 
 def _by_length(query: Tensor, key: Tensor, value: Tensor, offsets: Tensor, *, alone: bool) -> Tensor:

@@ -66,7 +66,8 @@ class Pipe:
     @classmethod
     def from_stdin(cls) -> Pipe:
         """Return standard input, decompressed."""
-        return cls(decompressed(sys.stdin.buffer, "standard input"), "standard input")  # type: ignore[arg-type]
+        name = "standard input"
+        return cls(decompressed(sys.stdin.buffer, name), name)  # type: ignore[arg-type]
 
     @classmethod
     def to_stdout(cls) -> Pipe:

@@ -55,7 +55,8 @@ def new_figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06, wspace=0.03, hspace=0.03)  # type: ignore[call-arg, union-attr]
+    pads = {"w_pad": 0.06, "h_pad": 0.06, "wspace": 0.03, "hspace": 0.03}
+    figure.get_layout_engine().set(**pads)  # type: ignore[call-arg, union-attr]
     return figure
 
 

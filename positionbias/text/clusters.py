@@ -61,7 +61,10 @@ def split_unspaced(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, i
     """Return the spans of words, those with characters of scripts without spaces split into clusters and what stands between them.
 
     >>> text = "go to 東京タワー2F now"
-    >>> [text[start:end] for start, end in split_unspaced(text, [(0, 2), (3, 5), (6, 13), (14, 17)])]
+    >>> [
+    ...     text[start:end]
+    ...     for start, end in split_unspaced(text, [(0, 2), (3, 5), (6, 13), (14, 17)])
+    ... ]
     ['go', 'to', '東', '京', 'タ', 'ワ', 'ー', '2F', 'now']
     """
     unit, _ = _units()
@@ -72,7 +75,8 @@ def split_unspaced(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, i
             continue
         found += [match.span() for match in unit.finditer(text, start, end)]
         if _UNSPACED.match(text, last := found[-1][0]):  # BlingFire leaves out some marks behind a letter
-            found[-1] = last, min(unit.match(text, last).end(), following)  # type: ignore[union-attr]
+            last_end = unit.match(text, last).end()  # type: ignore[union-attr]
+            found[-1] = last, min(last_end, following)
     return found
 
 

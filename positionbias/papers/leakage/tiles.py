@@ -43,13 +43,14 @@ def _memory(result: Result) -> Tile:
     if bounds is not None and not not_finished(result):
         answer = Answered.YES if bounds.low > 0 else Answered.NO if bounds.high < 0 else Answered.UNKNOWN
     words = {Answered.YES: "Remembers", Answered.NO: "The opposite of remembering"}.get(answer, "Not shown")
+    value = decimal(result.value, 2, sign=True)
     tile = Tile(
         question="Are leaked passages remembered?",
         subject=f"{result.facts.model}, {result.facts.variant}",
         answer=answer,
         words=words,
         welcome=answer is Answered.NO,
-        effect=f"{with_interval(decimal(result.value, 2, sign=True), interval(bounds, places=2, sign=True))} ranks",
+        effect=f"{with_interval(value, interval(bounds, places=2, sign=True))} ranks",
         basis=("the gap between leaked relevant and other passages", f"{result.count:,} topics"),
     )
     return replace(tile, advice=CLEAN) if answer is Answered.YES else tile

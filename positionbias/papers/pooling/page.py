@@ -157,7 +157,8 @@ def scatter_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
         for axes, key in zip(grid, keys, strict=True):
             _points(axes, by_key[key], looks)
             axes.set_title(wrap(f"{key[0]}, {key[1]} pool", characters(width / across + 0.3)))
-            axes.set_ylabel("By this pool" if axes.get_subplotspec().is_first_col() else "")  # type: ignore[union-attr]
+            first_column = axes.get_subplotspec().is_first_col()  # type: ignore[union-attr]
+            axes.set_ylabel("By this pool" if first_column else "")
         under_all(figure, "By the gold judgements", width)
         shown = [kind for kind in looks if any(p.kind == kind for own in by_key.values() for p in own.points)]
         handles = [_dot(looks[kind].colour, looks[kind].marker) for kind in shown]

@@ -146,7 +146,9 @@ def change_caption(results: Sequence[Result]) -> str:
         if len(shown) > MOST_NAMED:
             continue
         values = (
-            f"{label} {with_interval(percent(p.relative, sign=True), interval(p.relative_interval, as_percent=True, sign=True))}"
+            label
+            + " "
+            + with_interval(percent(p.relative, sign=True), interval(p.relative_interval, as_percent=True, sign=True))
             for (_, p), label in zip(shown, labels([r for r, _ in shown]), strict=True)
         )
         parts.append(f"{first} over {subset}: {'; '.join(values)}.")

@@ -135,7 +135,8 @@ def re_ranks(results: Sequence[Result], row: TrainingRow) -> bool:
     curves = [
         r for r in of_kind(results, "training") if replace(r.facts, test="", seed=None, rotation=None, pretrained="") == wanted
     ]
-    return not curves or any(r.payload.ending.depth != 1 for r in curves)  # type: ignore[union-attr]
+    endings = [r.payload.ending for r in curves]  # type: ignore[union-attr]
+    return not endings or any(ending.depth != 1 for ending in endings)
 
 
 def change_lines(axes: Axes, lines: Lines, gap: float, names: Sequence[str]) -> None:

@@ -280,7 +280,9 @@ class Distinct:
     """Keys on disk, split by their first bits, to read each distinct key once."""
 
     def __init__(self, files: ExitStack) -> None:
-        self._files = [files.enter_context(tempfile.TemporaryFile()) for _ in range(_PARTS)]  # noqa: SIM115 (the caller closes them)
+        # the caller closes them
+        opened = (tempfile.TemporaryFile() for _ in range(_PARTS))  # noqa: SIM115
+        self._files = [files.enter_context(file) for file in opened]
 
     def add(self, keys: np.ndarray) -> None:
         """Add these keys, which may repeat."""
