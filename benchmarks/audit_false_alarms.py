@@ -1,11 +1,16 @@
 """How often does an audit accuse a scorer that is blind to places, and how often can it not tell? On planted queries, where the truth is known.
 
-    python benchmarks/audit_false_alarms.py check STATE                                  # that this is what audit() itself finds
-    python benchmarks/audit_false_alarms.py audit STATE [--first N] [--collections 600]  # one receipt a collection; a stopped call goes on
+    python benchmarks/audit_false_alarms.py check STATE
+        # that this is what audit() itself finds
+    python benchmarks/audit_false_alarms.py audit STATE [--first N] [--collections 600]
+        # one receipt a collection; a stopped call goes on
     python benchmarks/audit_false_alarms.py squad|spans STATE --data FILE                # real text
-    python benchmarks/audit_false_alarms.py depths STATE --data FILE                     # verdicts at several depths: benchmarks/results/audit_depths_HARDWARE_DATE.md
-    python benchmarks/audit_false_alarms.py keep STATE --name NAME                       # the receipts' counts: benchmarks/results/audit_false_alarms_NAME.json
-    python benchmarks/audit_false_alarms.py table                                        # of all kept counts: benchmarks/results/audit_false_alarms_HARDWARE_DATE.md
+    python benchmarks/audit_false_alarms.py depths STATE --data FILE
+        # verdicts at several depths: benchmarks/results/audit_depths_HARDWARE_DATE.md
+    python benchmarks/audit_false_alarms.py keep STATE --name NAME
+        # the receipts' counts: benchmarks/results/audit_false_alarms_NAME.json
+    python benchmarks/audit_false_alarms.py table
+        # of all kept counts: benchmarks/results/audit_false_alarms_HARDWARE_DATE.md
 
 A collection has 200 queries of its own seed, and one audit. Exchanges, placebos, strangers, rotated texts, the
 numbers of orders, the intervals and the answer are the audit's own; only scores are taken from arrays (``blind_scorers``), and first held to ``audit()`` itself.

@@ -1,6 +1,7 @@
 """How often does an audit find a preference that is there, accuse where there is none, and hold the truth? On generated audits, and on SQuAD for length limits.
 
-    python benchmarks/audit_power.py --state FOLDER    # writes benchmarks/results/audit_power_HARDWARE_DATE.md
+    python benchmarks/audit_power.py --state FOLDER
+        # writes benchmarks/results/audit_power_HARDWARE_DATE.md
 
 Finished audits stay in the state folder, so that a stopped campaign goes on; several processes may share one campaign (--part).
 

@@ -1,6 +1,7 @@
 """How often is a scorer called sensitive or insensitive to the order of a passage's text where it is not, and how often is a preference for the front found?
 
-    python benchmarks/audit_sensitivity.py DATA FOLDER [--samples 200] [--only topics]   # writes benchmarks/results/audit_sensitivity_HARDWARE_DATE.md
+    python benchmarks/audit_sensitivity.py DATA FOLDER [--samples 200] [--only topics]
+        # writes benchmarks/results/audit_sensitivity_HARDWARE_DATE.md
 
 ``DATA`` is what ``$POSBIAS_DATA`` names. SQuAD's development questions stand without their answers, and TREC's topics of 2019 and 2020 over MS MARCO's passages with their judgements. Texts,
 trials, scores and deviations are those of the audit; a sample draws queries, and for scorers with noise the noise anew. The rule is ``sensitivity_verdict``.

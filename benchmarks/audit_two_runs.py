@@ -1,6 +1,7 @@
 """Does the verdict from two runs accuse position-blind systems, and does it find those that prefer a place? On planted and real text.
 
-    python benchmarks/audit_two_runs.py            # writes benchmarks/results/audit_two_runs_HARDWARE_DATE.md
+    python benchmarks/audit_two_runs.py
+        # writes benchmarks/results/audit_two_runs_HARDWARE_DATE.md
 
 Each audit has a collection (planted: drawn anew; SQuAD's development set: queries of passages drawn anew, so that audits overlap), two rotations that
 ``debias`` wrote, and the runs of simulated scorers over the BM25 candidates of all three. Blind scorers suffer from the cut, not from the place.

@@ -1,6 +1,7 @@
 """Do the p-values and intervals of a comparison keep their levels where several questions are asked of one passage, and in small sets?
 
-    python benchmarks/clustered_tests.py           # writes benchmarks/results/clustered_tests_HARDWARE_DATE.md
+    python benchmarks/clustered_tests.py
+        # writes benchmarks/results/clustered_tests_HARDWARE_DATE.md
 
 False alarms: two systems of equal quality, five queries a passage whose differences agree more or less, so that the variance of their mean is
 1, 1.3 or 1.7 times that of independent queries (the design effect). Half of the differences are 0, few are near 1, as those of nDCG are.

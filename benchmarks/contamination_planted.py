@@ -1,6 +1,7 @@
 """Contaminated distillation on a planted collection: a teacher that saw the test, and what of it reaches students that saw training queries alone.
 
-    OMP_NUM_THREADS=1 python benchmarks/contamination_planted.py FOLDER     # writes benchmarks/results/contamination_planted_HARDWARE_DATE.md
+    OMP_NUM_THREADS=1 python benchmarks/contamination_planted.py FOLDER
+        # writes benchmarks/results/contamination_planted_HARDWARE_DATE.md
 
 The collection has a test split, which teachers are contaminated with, and as many fresh queries, which no model is trained on: the control. What
 the test's judgements add is also more training data of the same kind; that would lift both alike. One study has a BERT of two layers, 128 wide,

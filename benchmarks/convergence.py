@@ -1,6 +1,7 @@
 """How often is a flat validation curve called "not finished", and how often a rising one?
 
-    python benchmarks/convergence.py           # writes benchmarks/results/convergence_HARDWARE_DATE.md
+    python benchmarks/convergence.py
+        # writes benchmarks/results/convergence_HARDWARE_DATE.md
 
 Curves of validation nDCG@10 at k validations after the untrained model: a shape over the budget x from 0 to 1, and normal noise of deviation 0.005
 (as of 1,000 queries between neighbouring checkpoints), independent or with neighbours that agree (first-order autoregressive). The rule is

@@ -1,7 +1,9 @@
 """The demo's study at several front-loadings, with three training seeds and two rotation draws each.
 
-python benchmarks/doses.py FOLDER [--dose 1 --dose 0] [--workers 2]    # a stopped call goes on; a finished study is skipped
-python figures/kept_numbers.py keep planted-1 FOLDER/1/results nDCG@10 "answer positions"    # what README's table and figure are made of
+python benchmarks/doses.py FOLDER [--dose 1 --dose 0] [--workers 2]
+    # a stopped call goes on; a finished study is skipped
+python figures/kept_numbers.py keep planted-1 FOLDER/1/results nDCG@10 "answer positions"
+    # what README's table and figure are made of
 """
 
 from __future__ import annotations

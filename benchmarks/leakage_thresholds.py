@@ -1,6 +1,7 @@
 """Does a calibrated threshold keep its precision on topics that it was not set on: the paper's rule and the lower bound, by cross-validation.
 
-    python benchmarks/leakage_thresholds.py $POSBIAS_DATA     # writes benchmarks/results/leakage_thresholds_HARDWARE_DATE.md
+    python benchmarks/leakage_thresholds.py $POSBIAS_DATA
+        # writes benchmarks/results/leakage_thresholds_HARDWARE_DATE.md
 
 On the 741 labelled pairs of the leakage paper (Robust04): cross-validations over topics; split halves; topics drawn with replacement, where the labelled
 pairs are the population and the truth is known. On planted pairs: a precision that rises with the score, topics that differ, and a known truth. Nothing

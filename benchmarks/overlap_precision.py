@@ -1,6 +1,7 @@
 """How often the lower bound of a detector's precision holds, in simulated pairs that cluster by test text, sampled and labelled.
 
-    python benchmarks/overlap_precision.py     # writes benchmarks/results/overlap_precision_HARDWARE_DATE.md
+    python benchmarks/overlap_precision.py
+        # writes benchmarks/results/overlap_precision_HARDWARE_DATE.md
 
 A test text has a geometric number of pairs. Its share of true ones is a beta draw around the precision, in one population the
 same for all; it rises with the score in two of three. A bound holds where the precision of all pairs is not below it; 95 % is

@@ -1,7 +1,8 @@
 """How often pools are called unfair to a kind of system that means nothing, and how often a planted unfairness is found: before, when intervals
 were over pools and topics, and after, with kinds permuted among groups.
 
-    python benchmarks/pool_groups.py --out parts            # writes benchmarks/results/pool_groups_HARDWARE_DATE.md
+    python benchmarks/pool_groups.py --out parts
+        # writes benchmarks/results/pool_groups_HARDWARE_DATE.md
 
 On TREC-COVID's fifth round ($POSBIAS_DATA/trec_covid_r5) kinds are permuted among its groups, so that they mean nothing; then a share of the
 relevant documents is planted: runs of one of the permuted kinds have a copy of each instead, which no other run has. On simulated runs

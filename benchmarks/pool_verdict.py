@@ -1,6 +1,7 @@
 """What `posbias pool verdict` predicts of runs whose true score is known: coverage, width, and the orders, against a threshold on the difference.
 
-    python benchmarks/pool_verdict.py --data $POSBIAS_DATA --parts FOLDER    # writes benchmarks/results/pool_verdict_HARDWARE_DATE.md
+    python benchmarks/pool_verdict.py --data $POSBIAS_DATA --parts FOLDER
+        # writes benchmarks/results/pool_verdict_HARDWARE_DATE.md
 
 Each group is left out in turn: of the pooled runs, and of the judgements what it alone brought in. Each of its runs is then a new run, and its score by
 all judgements the truth. On TREC-COVID's fifth round, by two rules of what a group brought in; with the pool of traditional runs alone and neural

@@ -2,7 +2,8 @@
 
     python benchmarks/real_encoders.py SQUAD_DEV STATE NAME=FOLDER[:TOKENS] …
 
-    python benchmarks/real_encoders.py dev-v1.1.json state MiniLM=all-MiniLM-L6-v2:254 mpnet=all-mpnet-base-v2:382
+    python benchmarks/real_encoders.py dev-v1.1.json state MiniLM=all-MiniLM-L6-v2:254 \\
+      mpnet=all-mpnet-base-v2:382
 
 Writes benchmarks/results/real_encoders.csv. 300 questions of SQuAD's development set are drawn. The sentence that answers, with
 as many neighbours as fit into 64 tokens, is put at five places of a text of 128 tokens, and of one as long as the model reads

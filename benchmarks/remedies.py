@@ -2,8 +2,10 @@
 
 The last two, and encoders, compare what did best on placed SQuAD.
 
-python benchmarks/remedies.py FOLDER --data PACKED planted placed squad msmarco [--workers 1]    # PACKED is what gpu/pack.py made; a stopped call goes on
-python benchmarks/remedies.py FOLDER --data PACKED encoders --workers 1                   # BERT_CAT and BERT_DOT on placed SQuAD, two seeds, five remedies
+python benchmarks/remedies.py FOLDER --data PACKED planted placed squad msmarco [--workers 1]
+    # PACKED is what gpu/pack.py made; a stopped call goes on
+python benchmarks/remedies.py FOLDER --data PACKED encoders --workers 1
+    # BERT_CAT and BERT_DOT on placed SQuAD, two seeds, five remedies
 python figures/kept_numbers.py compared remedies-placed FOLDER/placed/study/results remedies
 """
 

@@ -1,8 +1,10 @@
 """Our speed beside peers' and beside what the machine multiplies.
 
     python benchmarks/run.py --list
-    python benchmarks/run.py --data FOLDER --environments FOLDER --out results.json             # all rows but the large ones
-    python benchmarks/run.py rerank_f32 search_200k --data FOLDER --environments FOLDER --out results.json
+    python benchmarks/run.py --data FOLDER --environments FOLDER --out results.json
+        # all rows but the large ones
+    python benchmarks/run.py rerank_f32 search_200k --data FOLDER --environments FOLDER \\
+      --out results.json
     python benchmarks/run.py --table results.json
     python benchmarks/run.py --data FOLDER --environments FOLDER --out new.json --against old.json
 

@@ -1,6 +1,7 @@
 """False alarms and power of ``posbias contamination suspect``, nominal and measured, by controls, queries and bank; and what the rule before it did.
 
-    OMP_NUM_THREADS=1 python benchmarks/suspect_rates.py FOLDER     # writes benchmarks/results/suspect_rates_HARDWARE_DATE.md
+    OMP_NUM_THREADS=1 python benchmarks/suspect_rates.py FOLDER
+        # writes benchmarks/results/suspect_rates_HARDWARE_DATE.md
 
 Values are simulated: a query's difficulty, shared by all systems; what a training gains on one set (a normal effect); and what it gains on a query (nothing for three queries in four, normal for
 the fourth, as ranks rarely change). Their sizes are those of trained models: with 200 queries a side, clean trainings differ by 0.0217 nDCG@10 between test and fresh queries, by 0.0121 between test

@@ -1,6 +1,7 @@
 """Can TK beat BM25 on SQuAD? Trainings that differ in one thing each, validated on other articles, alone and together with BM25.
 
-    python benchmarks/tk_squad.py train-v1.1.json dev-v1.1.json STATE [--workers 2]     # writes benchmarks/results/tk_squad_HARDWARE_DATE.md; a stopped call goes on
+    python benchmarks/tk_squad.py train-v1.1.json dev-v1.1.json STATE [--workers 2]
+        # writes benchmarks/results/tk_squad_HARDWARE_DATE.md; a stopped call goes on
 
 BM25's first ten passages of a question are re-ranked. Test questions are measured for all trainings, and choose nothing: the training that is best on validation, alone or
 with BM25, is the answer, and is trained with two more seeds.

@@ -1,6 +1,7 @@
 """Do intervals over trainings and queries hold the truth, how often is a difference claimed of a method that has none, and which ones are found?
 
-    python benchmarks/training_intervals.py --state FOLDER    # writes benchmarks/results/training_intervals_HARDWARE_DATE.md
+    python benchmarks/training_intervals.py --state FOLDER
+        # writes benchmarks/results/training_intervals_HARDWARE_DATE.md
 
 Finished parts of cells stay in the state folder, so that a stopped campaign goes on. The degrees of freedom were chosen on draws of seed 1; the campaign's are others.
 

@@ -1,9 +1,14 @@
 """The numbers behind the committed figures and tables, and the tables that are made of them.
 
-    python figures/kept_numbers.py keep NAME RESULTS [MEASURE …]  # writes figures/numbers/NAME.json from a folder of results, or from those of some measures
-    python figures/kept_numbers.py compared NAME RESULTS AXIS     # the same of its comparisons on an axis, over trainings
-    python figures/kept_numbers.py benchmark NAME FILE            # writes figures/numbers/benchmarks/NAME.json from the tables of a file of benchmarks/results
-    python figures/kept_numbers.py tables                         # writes the tables between "<!-- table NAME -->" and "<!-- end of table -->"
+    python figures/kept_numbers.py keep NAME RESULTS [MEASURE …]
+        # writes figures/numbers/NAME.json from a folder of results, or from those of some measures
+    python figures/kept_numbers.py compared NAME RESULTS AXIS
+        # the same of its comparisons on an axis, over trainings
+    python figures/kept_numbers.py benchmark NAME FILE
+        # writes figures/numbers/benchmarks/NAME.json from the tables of a file of
+        # benchmarks/results
+    python figures/kept_numbers.py tables
+        # writes the tables between "<!-- table NAME -->" and "<!-- end of table -->"
 
 What is kept of results: everything but the values of single queries, examples, and what was found in words. A test holds the tables to the numbers.
 """

@@ -82,11 +82,16 @@ class Reranker(pyterrier.Transformer):
     Example:
         >>> import pandas, positionbias as pb
         >>> from positionbias.pyterrier import Reranker
-        >>> rows = [("q1", "what does it burn", "p1", "It hangs."), ("q1", "what does it burn", "p2", "It burns oil.")]
+        >>> rows = [
+        ...     ("q1", "what does it burn", "p1", "It hangs."),
+        ...     ("q1", "what does it burn", "p2", "It burns oil."),
+        ... ]
         >>> frame = pandas.DataFrame(rows, columns=["qid", "query", "docno", "text"])
         >>> def shared_letters(query, passages):
         ...     return [len(set(query) & set(passage)) for passage in passages]
-        >>> Reranker(shared_letters).transform(frame)[["docno", "score", "rank"]].values.tolist()
+        >>> Reranker(shared_letters).transform(frame)[
+        ...     ["docno", "score", "rank"]
+        ... ].values.tolist()
         [['p2', 9.0, 0], ['p1', 6.0, 1]]
     """
 
@@ -178,7 +183,10 @@ class Retriever(pyterrier.Transformer):
     Example:
         >>> import pandas, positionbias as pb
         >>> from positionbias.pyterrier import Retriever
-        >>> topics = pandas.DataFrame([(one.query_id, one.text) for one in pb.Collection("planted").queries("test")], columns=["qid", "query"])
+        >>> topics = pandas.DataFrame(
+        ...     [(one.query_id, one.text) for one in pb.Collection("planted").queries("test")],
+        ...     columns=["qid", "query"],
+        ... )
         >>> found = Retriever("planted", depth=3).transform(topics)
         >>> list(found.columns), len(found), found["rank"].head(4).tolist()
         (['qid', 'query', 'docno', 'score', 'rank'], 54, [0, 1, 2, 0])
@@ -254,7 +262,10 @@ class Rotated(pyterrier.Transformer):
         >>> import pandas, positionbias as pb
         >>> from positionbias.pyterrier import Rotated
         >>> frame = pandas.DataFrame({"docno": ["p1"], "text": ["one two three four"]})
-        >>> Rotated(seed=1).transform(frame)["text"].tolist(), pb.rotate("one two three four", "p1")
+        >>> (
+        ...     Rotated(seed=1).transform(frame)["text"].tolist(),
+        ...     pb.rotate("one two three four", "p1"),
+        ... )
         (['two three four one '], 'two three four one ')
     """
 

@@ -2,9 +2,12 @@
 
     python benchmarks/gpu/pack.py $POSBIAS_DATA --wheels WHEELS --out FOLDER
 
-    squad/      train.json.gz, test.json.gz; density.json, where MS MARCO's answers stand (counts alone)
-    msmarco/    collection.tsv.gz, queries, judgements and candidates of training, TREC DL 2019 and 2020
-    minilm/     an encoder: compressed weights in bfloat16, its vocabulary cut to the word pieces that occur
+    squad/      train.json.gz, test.json.gz; density.json, where MS MARCO's answers stand (counts
+                alone)
+    msmarco/    collection.tsv.gz, queries, judgements and candidates of training, TREC DL 2019 and
+                2020
+    minilm/     an encoder: compressed weights in bfloat16, its vocabulary cut to the word pieces
+                that occur
     wheels/     packages that the machine lacks, without what its system has no use for
     pack.json   the commit, and every file with its size and checksum
 

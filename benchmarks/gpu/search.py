@@ -1,6 +1,7 @@
 """Exact search on a GPU: 10 M × 384 random vectors in float16, held in memory, top 100 of 10,000 queries.
 
-    python benchmarks/gpu/search.py                          # prints JSON; ``search_speed`` is for benchmarks/gpu/speed.py
+    python benchmarks/gpu/search.py
+        # prints JSON; ``search_speed`` is for benchmarks/gpu/speed.py
     python benchmarks/gpu/search.py --device cpu --vectors 100000 --queries 500
 
 Beside it a plain loop of products and ``topk`` over the same blocks.

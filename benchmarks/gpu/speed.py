@@ -1,6 +1,7 @@
 """How fast a GPU is used: products, re-ranking, encoding, training and search beside their peers. Run by ``speed.sh``.
 
-    python speed.py            the parts that are left, most valuable first, until $TOTAL seconds after $BEGAN
+    python speed.py            the parts that are left, most valuable first, until $TOTAL seconds
+                               after $BEGAN
     python speed.py table      speed.json and a short table
 
 $OUT/speed.jsonl is the state: a line when a part begins, and one with its result. A part that ended the process is not begun again.

@@ -52,7 +52,12 @@ def filler(avoided: str, known: Sequence[str], seed: int, *of: str, words: int =
 
     Too few words are repeated; fewer than five are replaced by fixed English words.
 
-    >>> filler("What is the river?", ["boats", "rivers", "carts", "doors", "ovens", "winds"], 1, words=6)
+    >>> filler(
+    ...     "What is the river?",
+    ...     ["boats", "rivers", "carts", "doors", "ovens", "winds"],
+    ...     1,
+    ...     words=6,
+    ... )
     'Carts boats ovens doors winds carts.'
     >>> len(filler("What is oil?", [], 1).split())
     20

@@ -331,7 +331,11 @@ def _place(item: Evidence, cut: int, words: Sequence[int], sentences: Sequence[i
 def found_cut(text: str, rotated: str) -> int | None:
     """Return the character offset at which ``text`` was cut to give ``rotated``, ignoring white space; 0: no cut; None: not a rotation.
 
-    >>> found_cut("one two three", "two three one "), found_cut("one two", "one two"), found_cut("one two", "two three")
+    >>> (
+    ...     found_cut("one two three", "two three one "),
+    ...     found_cut("one two", "one two"),
+    ...     found_cut("one two", "two three"),
+    ... )
     (4, 0, None)
     """
     bare, turned = "".join(text.split()), "".join(rotated.split())

@@ -1,7 +1,8 @@
 """Limits on what a reader holds or unpacks of one input. Every published release passes the defaults; environment variables change them.
 
 POSBIAS_MAX_LINE       bytes of a line, and of one value in column-oriented JSON
-POSBIAS_MAX_DOCUMENT   bytes of a file or document held whole: JSON, SQuAD, topics, an SGML or XML document
+POSBIAS_MAX_DOCUMENT   bytes of a file or document held whole: JSON, SQuAD, topics, an SGML or XML
+                       document
 POSBIAS_MAX_RATIO      unpacked bytes for each packed byte
 """
 

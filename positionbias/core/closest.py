@@ -14,7 +14,11 @@ _LEAST = 0.7  # of difflib's ratio: below it, names are rarely meant
 def closest(found: object, known: Iterable[str]) -> str:
     """Return the name most like ``found``, without regard to case; empty where none is like it.
 
-    >>> closest("qurey", ["query", "passage"]), closest("NDCG", ["nDCG", "RR"]), closest("x", ["query"])
+    >>> (
+    ...     closest("qurey", ["query", "passage"]),
+    ...     closest("NDCG", ["nDCG", "RR"]),
+    ...     closest("x", ["query"]),
+    ... )
     ('query', 'nDCG', '')
     """
     from difflib import get_close_matches

@@ -125,7 +125,13 @@ class Collection(Shown):
 
         Example:
             >>> import positionbias as pb
-            >>> rows = [{"chunk": "The lamp burns green oil.", "question": "What burns?", "answer": "green oil"}]
+            >>> rows = [
+            ...     {
+            ...         "chunk": "The lamp burns green oil.",
+            ...         "question": "What burns?",
+            ...         "answer": "green oil",
+            ...     }
+            ... ]
             >>> pb.Collection.from_records(rows, "mine").answers("test")[0].text
             'green oil'
         """
@@ -153,7 +159,9 @@ class Collection(Shown):
 
         Example:
             >>> import pandas, positionbias as pb
-            >>> frame = pandas.DataFrame({"passage": ["The lamp burns oil."], "query": ["What burns?"]})
+            >>> frame = pandas.DataFrame(
+            ...     {"passage": ["The lamp burns oil."], "query": ["What burns?"]}
+            ... )
             >>> pb.Collection.from_pandas(frame, "framed")
             Collection('framed', 1 passages, splits test)
         """
@@ -179,7 +187,13 @@ class Collection(Shown):
 
         Example:
             >>> import datasets, positionbias as pb
-            >>> data = datasets.DatasetDict({"train": datasets.Dataset.from_dict({"context": ["Oil burns."], "question": ["What?"]})})
+            >>> data = datasets.DatasetDict(
+            ...     {
+            ...         "train": datasets.Dataset.from_dict(
+            ...             {"context": ["Oil burns."], "question": ["What?"]}
+            ...         )
+            ...     }
+            ... )
             >>> pb.Collection.from_dataset(data, "hub")
             Collection('hub', 1 passages, splits train)
         """

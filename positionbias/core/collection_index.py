@@ -3,7 +3,8 @@
 It is stored in ``cache/passages`` of a collection:
 
     manifest.json   the checksum of its passages, and the digests of its files
-    records.npy     (passages, 3) uint64, sorted: the first and the second 64 bits of an id's hash, its row
+    records.npy     (passages, 3) uint64, sorted: the first and the second 64 bits of an id's hash,
+                    its row
     buckets.npy     the first record of each prefix of the hash
 
 Ids are compared by their 128-bit hashes only. Any two of n passages collide with probability n² / 2¹²⁹, which is 10⁻²⁵ for

@@ -1,7 +1,8 @@
 """Training groups on disk: a query's passages for training, with labels and, where known, a teacher's scores.
 
     manifest.json
-    groups/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, labels, teacher_scores (null where there is none)
+    groups/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, labels, teacher_scores
+                            (null where there is none)
 
 The first passage of a group is its positive; a triple is a group of two. A set may have queries of several splits. Groups are
 memory-mapped: a set of 400 million triples is read by position without being held.

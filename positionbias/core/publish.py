@@ -2,8 +2,10 @@
 
 Work on ``X`` is kept beside it under hidden names until it becomes ``X``:
 
-    .X.partial-ID/   an unfinished folder, or a folder with a file and its manifest; its maker holds its lock
-        .X.commit/       a complete file and its manifest, moved into place by the next process that opens ``X``
+    .X.partial-ID/   an unfinished folder, or a folder with a file and its manifest; its maker holds
+                     its lock
+        .X.commit/       a complete file and its manifest, moved into place by the next process that
+                         opens ``X``
         .X.retired-ID    the former ``X``, briefly, where two names cannot be exchanged in one step
 
 

@@ -57,7 +57,9 @@ class Qrels(list[Qrel]):
         >>> qrels = pb.Collection("planted").qrels("test")
         >>> qrels
         Qrels(18 queries, 76 judgements)
-        >>> ir_measures.calc_aggregate([ir_measures.RR @ 10], qrels, pb.Run.from_file("test.run"))
+        >>> ir_measures.calc_aggregate(
+        ...     [ir_measures.RR @ 10], qrels, pb.Run.from_file("test.run")
+        ... )
         {RR@10: 0.777...}
     """
 
@@ -107,7 +109,9 @@ class Qrels(list[Qrel]):
 
         Example:
             >>> import pandas, positionbias as pb
-            >>> pb.Qrels.from_frame(pandas.DataFrame({"qid": ["q1"], "docno": ["p1"], "label": [1]})).to_dict()
+            >>> pb.Qrels.from_frame(
+            ...     pandas.DataFrame({"qid": ["q1"], "docno": ["p1"], "label": [1]})
+            ... ).to_dict()
             {'q1': {'p1': 1}}
         """
         return cls(_qrels_of(frame_rows(frame, QUERY, PASSAGE, GRADE, source="Qrels.from_frame"), "Qrels.from_frame"))

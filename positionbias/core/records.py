@@ -17,7 +17,8 @@ class Passage(NamedTuple):
     Example:
         >>> import positionbias as pb
         >>> next(pb.Collection("planted").passages())
-        Passage(passage_id='p003292bdb80158a2', text='kilust has crimson. The sound of the Drokob welomb ...')
+        Passage(passage_id='p003292bdb80158a2',
+                text='kilust has crimson. The sound of the Drokob welomb ...')
     """
 
     passage_id: str
@@ -31,7 +32,8 @@ class Query:
     Example:
         >>> import positionbias as pb
         >>> pb.Collection("planted").queries("test")[0]
-        Query(query_id='q0b353d3285e4a591', text='which smell does the julmux yonack have', fields={'attribute': 'smell', ...})
+        Query(query_id='q0b353d3285e4a591', text='which smell does the julmux yonack have',
+              fields={'attribute': 'smell', ...})
     """
 
     query_id: str
@@ -81,7 +83,11 @@ def relevant_passages(qrels: Iterable[Qrel], relevant_from: int = 1) -> dict[str
 def start_in(passage: str, text: str, start: int) -> int | None:
     """Return ``start`` if an answer's text stands there, else the one place where it does; None where there is none, or several.
 
-    >>> start_in("oil, green oil", "oil", 11), start_in("green oil", "oil", 0), start_in("oil, green oil", "oil", 1)
+    >>> (
+    ...     start_in("oil, green oil", "oil", 11),
+    ...     start_in("green oil", "oil", 0),
+    ...     start_in("oil, green oil", "oil", 1),
+    ... )
     (11, 6, None)
     """
     if start >= 0 and passage[start : start + len(text)] == text:

@@ -153,7 +153,9 @@ class Run(Mapping[str, Ranking]):
 
         Example:
             >>> import pandas, positionbias as pb
-            >>> frame = pandas.DataFrame({"qid": ["q1", "q1"], "docno": ["p1", "p2"], "score": [1.0, 2.0]})
+            >>> frame = pandas.DataFrame(
+            ...     {"qid": ["q1", "q1"], "docno": ["p1", "p2"], "score": [1.0, 2.0]}
+            ... )
             >>> pb.Run.from_frame(frame)["q1"].passage_ids
             ['p2', 'p1']
         """

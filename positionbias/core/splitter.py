@@ -51,7 +51,11 @@ USUAL_WORDS: UsualWords = "unicode" if isinstance(load_blingfire(), str) else "b
 def splitter_of(versions: Mapping[str, str]) -> UsualWords | None:
     """Return the splitter that a manifest's versions name; None where they name none.
 
-    >>> splitter_of({"blingfire": "0.1.8"}), splitter_of({"blingfire": "not installed"}), splitter_of({"numpy": "2.0"})
+    >>> (
+    ...     splitter_of({"blingfire": "0.1.8"}),
+    ...     splitter_of({"blingfire": "not installed"}),
+    ...     splitter_of({"numpy": "2.0"}),
+    ... )
     ('blingfire', None, None)
     """
     named: tuple[UsualWords, ...] = ("blingfire", "unicode")

@@ -1,7 +1,8 @@
 """A teacher's scores of passages, by query, from which a student learns.
 
     manifest.json
-    scores/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, scores; a row a query, its passages best first
+    scores/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, scores; a row a query,
+                            its passages best first
 
 An outside teacher's file (``core.teacher_files``) is opened in the same way. Stored scores are memory-mapped: rows are read on demand,
 and only the query ids are held. The checksum does not depend on the cuts into shards.

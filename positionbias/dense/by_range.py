@@ -4,7 +4,8 @@ Queries are searched in turns, as many at once as memory allows. For each turn:
 
     ranges/TURN-queries.npy   the vectors of its queries
     ranges/TURN-RANGE         what each range of the vectors has for them, made by any process
-    turns/TURN                the best of all ranges, merged here; the files of the turn's ranges are removed
+    turns/TURN                the best of all ranges, merged here; the files of the turn's ranges
+                              are removed
 
 Cuts depend on the input alone. Every range is searched for passages that reach the scores of the best so far, which depend on what
 was done before. So what a range has is at least its part of the result, and the result is the same for any order and any processes.

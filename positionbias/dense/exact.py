@@ -1,6 +1,8 @@
 """Exact search over all vectors, a tile at a time; CPU and GPU give the same scores and ties.
 
-score(q, p) = q · p,   the float32 nearest to the sum in float64;   equal scores: the higher passage id first
+score(q, p) = q · p,   the float32 nearest to the sum in float64
+
+Equal scores: the higher passage id first.
 """
 
 from __future__ import annotations

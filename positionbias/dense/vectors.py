@@ -1,7 +1,8 @@
 """Vectors on disk: a folder with one vector for each passage of a collection.
 
     manifest.json          model, collection, similarity, precision
-    vectors/00000.npy …    (8,192, dim) float16 or float32 each, the last one shorter: the passages in the collection's stored order
+    vectors/00000.npy …    (8,192, dim) float16 or float32 each, the last one shorter: the passages
+                           in the collection's stored order
     ids.arrow              their ids, in the same order
     cache/                 indexes for approximate search: rebuilt at will, no part of the content
 

@@ -3,9 +3,11 @@
 Values y[s, r, q] are of training seed s, rotation draw r within it and query q; the interval generalises to other seeds, draws and queries. With θ_s a seed's mean over
 its queries (after each query's mean over rotations), θ the mean of the S seeds, θ_s(g) the mean without cluster g of G, and u_sg = θ_s(g) − θ_s,
 
-    V_seeds   = Σ_s (θ_s − θ)² / (S (S − 1))                          trainings, and their interaction with queries
-    V_queries = (G − 1)/G · Σ_g ū_g²                                  the cluster jackknife, and the same interaction
-    V_both    = (G − 1)/G · Σ_sg (u_sg − ū_g)² / (S (S − 1))          the interaction alone
+    V_seeds   = Σ_s (θ_s − θ)² / (S (S − 1))                     trainings, with their interaction
+                                                                 with queries
+    V_queries = (G − 1)/G · Σ_g ū_g²                             the cluster jackknife, and the
+                                                                 same interaction
+    V_both    = (G − 1)/G · Σ_sg (u_sg − ū_g)² / (S (S − 1))     the interaction alone
     se²       = V_queries + T,   T = max(V_seeds − V_both, 0)
 
 In a balanced layout these are the mean squares of the two-way analysis of variance: se² = (MS_seeds + MS_queries − MS_both) / (S·G). A seed's rotations are part of θ_s, so

@@ -102,7 +102,8 @@ def tune_depth(
 ) -> DepthChoice:
     """Return the depth with the best mean nDCG@``cutoff``; of tied depths the smallest.
 
-        nDCG@c = Σ_{rank ≤ c} g / log2(rank + 1), over the same sum for the ideal order of all judged passages
+        nDCG@c = Σ_{rank ≤ c} g / log2(rank + 1), over the same sum for the ideal order of all
+                 judged passages
 
     with g the grade if positive, else 0 (linear gain, as trec_eval). The mean is over all judged queries; a query
     without candidates counts 0. All depths are evaluated in one pass: one step deeper changes a query's top ``cutoff``

@@ -2,7 +2,8 @@
 
 Variances of groups, s_g² with d_g degrees of freedom, are drawn around σ_g², and these around a prior:
 
-    s_g² ~ σ_g² · χ²(d_g) / d_g,      σ_g² ~ s0² · d0 / χ²(d0),      s̃² = (d0 · s0² + d · s²) / (d0 + d)  with d0 + d degrees of freedom
+    s_g² ~ σ_g² · χ²(d_g) / d_g,      σ_g² ~ s0² · d0 / χ²(d0),
+    s̃² = (d0 · s0² + d · s²) / (d0 + d)  with d0 + d degrees of freedom
 
 t with s̃ holds its level however much the groups' variances differ. d0 follows from the variance of log s_g² beyond chance, trigamma(d0 / 2),
 estimated as DerSimonian and Laird do, with weights 1 / trigamma(d_g / 2) [decision: Smyth weighs groups equally; with equal d_g it is the same]. Without

@@ -1,6 +1,7 @@
 """Compute the position sensitivity index (PSI): the gap between the worst and the best bucket of positions, and its noise.
 
-    PSI = 1 − min_b m_b / max_b m_b,   m_b the mean quality of the queries whose evidence lies in bucket b
+    PSI = 1 − min_b m_b / max_b m_b,
+    m_b the mean quality of the queries whose evidence lies in bucket b
 
 It is never negative, and noise alone raises it, more so with more buckets and fewer queries. Three figures come with it:
 

@@ -12,7 +12,8 @@ __all__ = ["rank_biased_overlap", "rank_biased_overlaps"]
 def rank_biased_overlap(first: Sequence[Hashable], second: Sequence[Hashable], p: float = 0.9) -> float:
     """Return RBO_ext of two rankings of ids, in [0, 1]; 1 is the same ranking. Their lengths s ≤ l may differ (Equation 32):
 
-        (1 − p)/p · (Σ_{d=1..l} X_d/d · p^d + Σ_{d=s+1..l} X_s·(d − s)/(s·d) · p^d) + ((X_l − X_s)/l + X_s/s) · p^l
+        (1 − p)/p · (Σ_{d=1..l} X_d/d · p^d + Σ_{d=s+1..l} X_s·(d − s)/(s·d) · p^d)
+        + ((X_l − X_s)/l + X_s/s) · p^l
 
     X_d is the number of ids that both have within depth d (the shorter one ends at s). ``p`` is the probability of reading on from one rank to the
     next: at 0.9 the first 10 ranks weigh 0.86. Two empty rankings have 1 [decision]; an empty and a non-empty one 0.

@@ -96,7 +96,8 @@ def response_curve(
 def _normal_equations(query: np.ndarray, point: np.ndarray, values: np.ndarray, codes: np.ndarray, points: int) -> np.ndarray:
     """Return each cluster's share of the normal equations of value = query + point with the queries eliminated, ``(clusters, points · (points + 1))``:
 
-    A = Σ_q diag(c_q) − c_q c_qᵀ / n_q,   b = Σ_q y_q − c_q Σ y_q / n_q,   c_q and y_q counts and sums of query q by point
+    A = Σ_q diag(c_q) − c_q c_qᵀ / n_q,   b = Σ_q y_q − c_q Σ y_q / n_q,
+    c_q and y_q counts and sums of query q by point
     """
     queries = int(query.max()) + 1
     counts, sums = np.zeros((queries, points)), np.zeros((queries, points))

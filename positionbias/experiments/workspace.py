@@ -7,7 +7,8 @@ Each is a restartable step (``experiments.step``) that leaves an artefact with i
     models/NAME/               checkpoints
     taught/NAME-on-SPLIT/      a model's scores of training candidates, for students
     vectors/NAME/              a model's vectors of a collection's passages
-    runs/NAME-on-TEST.run      candidates re-ranked by a model, or by position alone; a model's own retrieval by vectors
+    runs/NAME-on-TEST.run      candidates re-ranked by a model, or by position alone; a model's own
+                               retrieval by vectors
     probes/NAME-on-TEST/       MATS of a model
     results/                   what was measured
     steps/                     receipts

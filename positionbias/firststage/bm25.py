@@ -1,6 +1,7 @@
 """Search a collection's passages by BM25, with bm25s or Lucene; each keeps its index in the collection's cache and uses our tie rule.
 
-    score(q, p) = Σ_{t in q} idf(t) · f / (f + k1 · (1 − b + b · |p| / mean|p|)),   idf(t) = ln(1 + (N − n + ½) / (n + ½))
+    score(q, p) = Σ_{t in q} idf(t) · f / (f + k1 · (1 − b + b · |p| / mean|p|)),
+    idf(t) = ln(1 + (N − n + ½) / (n + ½))
 
 f: how often t occurs in p; |p|: the number of terms in p; N: passages; n: passages with t. Repeated query terms count
 repeatedly. bm25s computes exactly this (its method "lucene"); Lucene rounds lengths to a byte.

@@ -8,8 +8,10 @@ terms are numbered differently, in sorted order, so that numbers do not depend o
     indptr.csc.index.npy   where each term's postings begin, int64
     params.index.json      bm25s's settings
     terms.arrow            the terms, sorted
-    places.npy             each row's place when ids are in descending order, int32: the tie rule in numbers
-    bests.npy              each term's 100th, 1,000th and 10,000th best score, float32; 0 where it has fewer postings
+    places.npy             each row's place when ids are in descending order, int32: the tie rule in
+                           numbers
+    bests.npy              each term's 100th, 1,000th and 10,000th best score, float32; 0 where it
+                           has fewer postings
 
 Disk while building: 8 bytes per posting for the shards and 8 for the index. Memory: one shard's postings in each worker; in the merge
 about 40 bytes per posting of ``RANGE_POSTINGS``, 24 bytes per passage, and 8 bytes per term and shard.

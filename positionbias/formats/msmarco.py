@@ -4,7 +4,8 @@
     queries.{train,dev,eval}.tsv, queries.{dev,eval}.small.tsv    query id, tab, text
     qrels.{train,dev,dev.small}.tsv                    query id, 0, passage id, 1
     top1000.{dev,eval,train}                           query id, passage id, query, passage
-    qidpidtriples…                                     query id, positive passage id, negative passage id
+    qidpidtriples…                                     query id, positive passage id, negative
+                                                       passage id
     triples.train.{small,full}.tsv                     query, positive passage, negative passage
 
 Any subset of the files will do. Splits: train; validation = dev/small; test = the other judged dev queries; eval, without

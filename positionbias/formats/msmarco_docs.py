@@ -3,7 +3,8 @@
     msmarco-docs.tsv                                            document id, URL, title, body
     msmarco-doc{train,dev}-queries.tsv, docleaderboard-queries.tsv    query id, tab, text
     msmarco-doc{train,dev}-qrels.tsv                            query id, 0, document id, 1
-    msmarco-doc{train,dev}-top100, msmarco-doctest{2019,2020}-top100, docleaderboard-top100.tsv    TREC runs
+    msmarco-doc{train,dev}-top100, msmarco-doctest{2019,2020}-top100,
+    docleaderboard-top100.tsv                                   TREC runs
 
 Any subset of the files will do. Splits: train; test = docdev; eval = docleaderboard, without judgements; attach TREC's topics by name.
 Candidates become runs in the collection's folder.

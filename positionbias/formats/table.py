@@ -20,7 +20,11 @@ __all__ = ["import_table", "split_of_file"]
 def split_of_file(name: str) -> str:
     """Return the split named in a file's name, else test.
 
-    >>> split_of_file("squad-train.jsonl"), split_of_file("dev_v2.csv"), split_of_file("questions.parquet")
+    >>> (
+    ...     split_of_file("squad-train.jsonl"),
+    ...     split_of_file("dev_v2.csv"),
+    ...     split_of_file("questions.parquet"),
+    ... )
     ('train', 'validation', 'test')
     """
     words = re.split(r"[^a-z]+", name.lower())

@@ -1,6 +1,7 @@
 """Measure the agreement of two people: Cohen's kappa.
 
-    κ = (p_o − p_e) / (1 − p_e),   p_o = share of equal labels,   p_e = Σ_l (share of l with the first)·(share of l with the second)
+    κ = (p_o − p_e) / (1 − p_e),   p_o = share of equal labels,
+    p_e = Σ_l (share of l with the first)·(share of l with the second)
 
 Cohen 1960. The interval is the percentile bootstrap over test queries, as a query's pairs are labelled together [decision].
 """

@@ -2,7 +2,8 @@
 
 With A the distinct terms of a training query, B those of a test text, and w the sum of the weights of terms:
 
-    Jaccard = w(A ∩ B) / w(A ∪ B)        containment = w(A ∩ B) / w(B)        weight of a term = ln(1 + N / n)
+    Jaccard = w(A ∩ B) / w(A ∪ B)        containment = w(A ∩ B) / w(B)
+    weight of a term = ln(1 + N / n)
 
 for n of the N queries read with the term (inverse document frequency: Spärck Jones 1972); 0 if nothing is shared. Containment works one
 way only [decision]: a training query that contains the whole test text is more specific, but two words of a long description do not leak it.

@@ -18,7 +18,10 @@ def guess_type(train: TextTerms, test: TextTerms, *, same_meaning: bool = False)
     """Return one of ``labels.TYPES`` or ``labels.DIFFERENT``; ``same_meaning``: the cosine of the pair reached the threshold.
 
     >>> from positionbias.leakage.lexical import read_terms as of
-    >>> guess_type(of("the disease of Lyme"), of("Lyme diseases")), guess_type(of("lyme disease in dogs"), of("lyme disease"))
+    >>> (
+    ...     guess_type(of("the disease of Lyme"), of("Lyme diseases")),
+    ...     guess_type(of("lyme disease in dogs"), of("lyme disease")),
+    ... )
     ('identical', 'specialization')
     """
     first, second = train.terms, test.terms

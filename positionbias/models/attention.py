@@ -12,7 +12,8 @@ __all__ = ["RelativePositions", "attend"]
 class RelativePositions(nn.Module):
     """Two learned vectors for each distance −k … k between terms; a distance beyond them counts as −k or k.
 
-    e_ij = q_i · (k_j + a^K_{j−i}) / √size,   z_i = Σ_j softmax_j(e_ij) (v_j + a^V_{j−i})   (Shaw et al. 2018, Eqs. 3 and 4)
+    e_ij = q_i · (k_j + a^K_{j−i}) / √size,   z_i = Σ_j softmax_j(e_ij) (v_j + a^V_{j−i})
+    (Shaw et al. 2018, Eqs. 3 and 4)
 
     Each layer has its own, its heads share them, and they start by Glorot's rule [decision]. A model with them needs no
     other positions: attention depends on the distance of two terms, and not on their positions in the text.

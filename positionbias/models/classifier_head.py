@@ -3,8 +3,10 @@
 These classifiers have a dense layer, an activation and an output layer. BERT_CAT has one linear layer, s = W h + b, which takes one
 of two forms in them. Both can be read back to the bit.
 
-tanh          dense = 2⁻¹² I, output = 2¹² W. tanh x differs from x by x³ / 3: for states up to 8 by less than float32 rounds s.
-ReLU, GELU    dense has the rows w and −w for each row of W, output is 1 and −1 there: f(x) − f(−x) = x.
+tanh          dense = 2⁻¹² I, output = 2¹² W. tanh x differs from x by x³ / 3: for states up to 8 by
+              less than float32 rounds s.
+ReLU, GELU    dense has the rows w and −w for each row of W, output is 1 and −1 there:
+              f(x) − f(−x) = x.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The special tokens that a tokenizer puts around one text or a pair, to be added to texts tokenized earlier.
 
     single:  start, text, end                 [CLS] q [SEP]
-    pair:    start, first, middle, second, end [CLS] q [SEP] p [SEP]; RoBERTa: <s> q </s> </s> p </s>
+    pair:    start, first, middle, second, end [CLS] q [SEP] p [SEP];
+                                               RoBERTa: <s> q </s> </s> p </s>
 
 Frames are derived from the tokenizer's output for a sample, never hard-coded. ``check_reading`` compares texts put together so with the
 tokenizer's own call.

@@ -1,6 +1,7 @@
 """Derive a model's layout from a transformers or sentence-transformers folder's JSON alone.
 
-CrossEncoder         Transformer, Pooling (cls), Dense (dim → 1)      or Transformer with a sequence classifier's head
+CrossEncoder         Transformer, Pooling (cls), Dense (dim → 1)
+                     or Transformer with a sequence classifier's head
 SentenceTransformer  Transformer, Pooling (cls or mean)[, Normalize], scored by dot product or cosine
 
 ``read_layout`` reads these two as ours; of all others only ``read_family`` reads the family.

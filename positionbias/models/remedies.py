@@ -2,8 +2,10 @@
 
 rotate          the mean over k rotations, at k evenly spaced words; the first is the passage itself
 rotate-max      the maximum over them
-segments-max    the maximum over the k equal parts of the passage, each read alone, as MaxP of Dai and Callan (2019) over a document's windows
-calibrate       attention to a passage evened out over its parts (``models.calibration``), of models with one vector a text
+segments-max    the maximum over the k equal parts of the passage, each read alone, as MaxP of Dai
+                and Callan (2019) over a document's windows
+calibrate       attention to a passage evened out over its parts (``models.calibration``), of models
+                with one vector a text
 
 Our decisions: rotations are spread evenly instead of drawn, so that k of them put each word at k evenly spread places, and the same
 passage always gets the same score. A passage of fewer than k words has some variants more than once.

@@ -1,6 +1,7 @@
 """Write the JSON of sentence-transformers' layout for our BERT_CAT, BERT_DOT and ColBERT, so that it can load them.
 
-CrossEncoder         Transformer with a sequence classifier's head, or Transformer, Pooling (cls), Dense (dim → 1 or 2)
+CrossEncoder         Transformer with a sequence classifier's head, or Transformer, Pooling (cls),
+                     Dense (dim → 1 or 2)
 SentenceTransformer  Transformer, Pooling (cls or mean)[, Normalize]
 MultiVectorEncoder   Transformer, Dense (each token), MultiVectorMask (padding alone)[, Normalize]
 """

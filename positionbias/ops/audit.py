@@ -174,7 +174,8 @@ def audit_systems(
     Each of the --workers loads the models that it scores or encodes with. On the command line, results and page are kept under $POSBIAS_HOME without --out.
 
         posbias audit squad --model minilm --out squad-minilm
-        posbias audit squad --model minilm --retrieve --vectors squad-vectors --out squad-minilm-retriever
+        posbias audit squad --model minilm --retrieve --vectors squad-vectors \\
+                --out squad-minilm-retriever
         posbias audit squad bm25.run splade.run
 
     Returns:
@@ -188,7 +189,8 @@ def audit_systems(
         >>> import positionbias as pb
         >>> print(pb.audit_systems("planted", ["test.run"]).verdict)
         bm25: cannot tell from one run; harder questions may have their answers elsewhere.
-        To find out: posbias debias COLLECTION, run your system on it, then posbias audit COLLECTION RUN --rotated COLLECTION2 RUN2.
+        To find out: posbias debias COLLECTION, run your system on it, then posbias audit COLLECTION
+        RUN --rotated COLLECTION2 RUN2.
         ...
     """
     refuse_outputs(out, overwrite=overwrite)
@@ -302,9 +304,13 @@ def audit_model(
     Example:
         >>> import positionbias as pb
         >>> def early(query, passages):
-        ...     return [sum(len(text) - text.find(word) for word in query.split() if word in text) for text in passages]
+        ...     return [
+        ...         sum(len(text) - text.find(word) for word in query.split() if word in text)
+        ...         for text in passages
+        ...     ]
         >>> print(pb.audit_model(early, "planted").verdict)
-        early prefers the front: end − front −... of the evidence's worth (18 queries), beyond the margin of ...
+        early prefers the front: end − front −... of the evidence's worth (18 queries), beyond the
+        margin of ...
         ...
     """
     if not isinstance(settings, AuditSettings):
@@ -351,7 +357,8 @@ def check(
     measured, undefined. A run alone is always that. The exit code is 0 where all pass, 1 where one fails, else 3; 2 is bad input.
 
         posbias check squad --model minilm --max-response 0.02
-        posbias check squad --model minilm --max-response 0.02 --max-order 1 --junit check.xml --summary check.md
+        posbias check squad --model minilm --max-response 0.02 --max-order 1 --junit check.xml \\
+                --summary check.md
 
     Returns:
         A check for each system and limit, with the audit; what no limit needs is not measured.
@@ -364,8 +371,15 @@ def check(
         >>> import positionbias as pb
         >>> from positionbias.settings import Audited, Limits
         >>> def words(query, passages):
-        ...     return [float(sum(word in text.split() for word in query.split())) for text in passages]
-        >>> print(pb.check("planted", limits=Limits(max_response=0.05), audited=Audited(models=[words])))
+        ...     return [
+        ...         float(sum(word in text.split() for word in query.split()))
+        ...         for text in passages
+        ...     ]
+        >>> print(
+        ...     pb.check(
+        ...         "planted", limits=Limits(max_response=0.05), audited=Audited(models=[words])
+        ...     )
+        ... )
         Limits on position bias: pass (1 system).
         words: passes --max-response 0.05 ...
         <BLANKLINE>

@@ -41,7 +41,8 @@ def show(collection: Source, *, engine: Engine = Engine()) -> Measurements:
     Example:
         >>> import positionbias as pb
         >>> print(pb.show("planted"))
-        planted: 240 passages, 90 queries (train 50, validation 12, test 18, fresh 10) and 128 answers.
+        planted: 240 passages, 90 queries (train 50, validation 12, test 18, fresh 10) and 128
+        answers.
         <BLANKLINE>
         split       queries  judgements  answers
         train            50          70       70
@@ -102,7 +103,11 @@ def attach(
         >>> import json, pathlib
         >>> without = pb.import_beir("beir", out="without")
         >>> found = pb.Collection("planted").answers("test")[0]
-        >>> row = {"query_id": found.query_id, "passage_id": found.passage_id, "answer": found.text}
+        >>> row = {
+        ...     "query_id": found.query_id,
+        ...     "passage_id": found.passage_id,
+        ...     "answer": found.text,
+        ... }
         >>> _ = pathlib.Path("answers.jsonl").write_text(json.dumps(row))
         >>> pb.attach("without", answers="answers.jsonl", out="with").answers("test")
         [Answer(query_id='q...', passage_id='p...', text='...', start=None, end=None)]
@@ -260,7 +265,9 @@ def select(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import AnswerRange, Selection
-        >>> front = pb.select("planted", selection=Selection(AnswerRange.parse("0:0.2")), out="front")
+        >>> front = pb.select(
+        ...     "planted", selection=Selection(AnswerRange.parse("0:0.2")), out="front"
+        ... )
         >>> len(pb.Collection("planted").queries("train")), len(front.queries("train"))
         (50, 34)
     """

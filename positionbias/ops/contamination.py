@@ -50,7 +50,8 @@ def suspect_contamination(
         posbias import planted --fresh-queries 2000 --paraphrased --out p
         posbias retrieve p --split test --depth 10 --out test.run
         posbias retrieve p --split fresh --depth 10 --out fresh.run
-        posbias contamination suspect p --model m.ckpt --candidates test.run --fresh fresh --fresh-candidates fresh.run \\
+        posbias contamination suspect p --model m.ckpt --candidates test.run --fresh fresh \\
+                --fresh-candidates fresh.run \\
           --control c1.ckpt --control c2.ckpt --control c3.ckpt
 
     Returns:

@@ -52,8 +52,16 @@ def distil_vectors(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import DistilSettings
-        >>> print(pb.distil_vectors(["planted"], encoder="small-bert", settings=DistilSettings(dimension=4), out="words"))
-        446 words, 4 wide, ... of the variance kept; left out: 22 too rare, 0 that the encoder cannot read
+        >>> print(
+        ...     pb.distil_vectors(
+        ...         ["planted"],
+        ...         encoder="small-bert",
+        ...         settings=DistilSettings(dimension=4),
+        ...         out="words",
+        ...     )
+        ... )
+        446 words, 4 wide, ... of the variance kept; left out: 22 too rare, 0 that the encoder cannot
+        read
     """
     from positionbias.models.distil import distil
     from positionbias.results.artefacts import WORD_VECTORS, WordVectorFigures

@@ -442,7 +442,8 @@ def import_irds(
 
         posbias import irds beir/scifact/train beir/scifact/test --out scifact
         posbias import irds train=msmarco-qna/train test=msmarco-qna/dev --out qna
-        posbias import irds train=tripclick/train head_validation=tripclick/val/head head_validation.dctr=tripclick/val/head/dctr --out tc
+        posbias import irds train=tripclick/train head_validation=tripclick/val/head \\
+                head_validation.dctr=tripclick/val/head/dctr --out tc
 
     Several names share their documents and become splits; without SPLIT= the name tells it (dev is validation, else test).
     SPLIT.SET= brings further judgements of a split, for --qrels-name.
@@ -461,7 +462,8 @@ def import_irds(
         >>> import positionbias as pb
         >>> pb.import_irds(["beir/scifakt/test"], out="scifact")
         Traceback (most recent call last):
-        positionbias.core.errors.InputError: beir/scifakt/test: wanted the id of a data set in ir_datasets; found no such id; did you mean beir/scifact/test...
+        positionbias.core.errors.InputError: beir/scifakt/test: wanted the id of a data set in
+        ir_datasets; found no such id; did you mean beir/scifact/test...
     """
     from positionbias.formats.irds import IrdsSource, split_of
     from positionbias.formats.irds import import_irds as read
@@ -547,7 +549,8 @@ def import_table(
 
     They are JSON lines, a JSON list, CSV, TSV or Parquet; the text forms also as .gz or .zst.
 
-        posbias import table golden.jsonl --passage chunk --query question --answer quote --out golden
+        posbias import table golden.jsonl --passage chunk --query question --answer quote \\
+                --out golden
         posbias import table train.parquet test=held-out.csv --answer answers.text.0 --out mine
 
     A row is a passage with a query that it answers, or a passage alone. Columns that are not named are guessed by their names, and shown. SPLIT= is the split of a

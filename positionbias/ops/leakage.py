@@ -112,7 +112,8 @@ def find_leakage(
     set takes seconds. By default sentence-transformers/paraphrase-MiniLM-L6-v2 encodes, as in the paper.
 
         posbias leakage find queries.train.tsv topics.robust04.txt --encoder minilm --out leaks
-        posbias leakage find --source msmarco=msmarco:train --source orcas=orcas.tsv topics.txt --variants variants.tsv --out leaks
+        posbias leakage find --source msmarco=msmarco:train --source orcas=orcas.tsv topics.txt \\
+                --variants variants.tsv --out leaks
 
     Returns:
         Table 1 of the leakage paper, by meaning and by words alone; the value is the share of test queries with a pair. The pairs stand in
@@ -128,8 +129,15 @@ def find_leakage(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import FindSettings
-        >>> print(pb.find_leakage(["planted:train", "planted:test"], settings=FindSettings("lexical"), out="pairs"))
-        10 of 18 test queries (55.6%) have candidates found by words alone: precision unknown; label them
+        >>> print(
+        ...     pb.find_leakage(
+        ...         ["planted:train", "planted:test"],
+        ...         settings=FindSettings("lexical"),
+        ...         out="pairs",
+        ...     )
+        ... )
+        10 of 18 test queries (55.6%) have candidates found by words alone: precision unknown; label
+        them
         (posbias leakage review).
         <BLANKLINE>
         The surest pairs

@@ -111,7 +111,8 @@ def clean_leakage(
 
         posbias leakage clean msmarco --against topics.txt --encoder minilm --out msmarco-clean
         posbias leakage clean msmarco --pairs overlap --remove passages --out msmarco-clean
-        posbias leakage clean nq --pairs overlap --side test --remove queries --unit pairs --out nq-clean
+        posbias leakage clean nq --pairs overlap --side test --remove queries --unit pairs \\
+                --out nq-clean
 
     Returns:
         The collection without them, and what was removed.
@@ -124,7 +125,11 @@ def clean_leakage(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import CountedPairs
-        >>> print(pb.clean_leakage("planted", counted=CountedPairs(pairs="planted"), out="planted-clean"))
+        >>> print(
+        ...     pb.clean_leakage(
+        ...         "planted", counted=CountedPairs(pairs="planted"), out="planted-clean"
+        ...     )
+        ... )
         planted-clean: removed 20 of 50 train queries (40.00%)
           kept: 30
         ...

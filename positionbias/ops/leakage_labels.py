@@ -47,7 +47,13 @@ def sample_pairs(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import SampleSettings
-        >>> print(pb.sample_pairs("labelled.tsv", settings=SampleSettings(sample_size=10, strata=2), out="sheet.tsv"))
+        >>> print(
+        ...     pb.sample_pairs(
+        ...         "labelled.tsv",
+        ...         settings=SampleSettings(sample_size=10, strata=2),
+        ...         out="sheet.tsv",
+        ...     )
+        ... )
         cosine          pairs  drawn
         0.800 to 0.900     10      5
         0.900 to 1.000     11      5
@@ -191,7 +197,8 @@ def calibrate_leakage(
     on held-out test queries (cross-validation), the share of labelled leaks kept, and the prevalence. With ``encoder`` the cosines are made
     anew; else they are those recorded.
 
-        posbias leakage calibrate annotated.jsonl --score cosine --score jaccard --score both --apply 0.91
+        posbias leakage calibrate annotated.jsonl --score cosine --score jaccard --score both \\
+                --apply 0.91
 
     Returns:
         For each score the prevalence, the threshold (None where no score will do), and the precision there and at ``apply``.

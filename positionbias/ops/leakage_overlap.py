@@ -66,7 +66,8 @@ def overlap_leakage(
     that judgements name. A passage in a corpus that both sides share is not its own copy, and is counted apart.
 
         posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --out overlap
-        posbias leakage sample overlap/pairs/msmarco.dl19.passages.jsonl --found-by ngram --score of_test --above 0 --out sheet.tsv
+        posbias leakage sample overlap/pairs/msmarco.dl19.passages.jsonl --found-by ngram \\
+                --score of_test --above 0 --out sheet.tsv
 
     Returns:
         The share of test queries that are found, by test set, unit, detector and training set. The pairs stand in ``out``, a file

@@ -68,11 +68,11 @@ def pool_coverage(
     Example:
         >>> import positionbias as pb
         >>> print(pb.pool_coverage("runs", "qrels.txt", systems="systems.tsv"))
-        Relevant documents in pools of depth 10: of traditional runs 69, 38 of them in no other; of neural
-        runs 79, 48 of them in no other.
+        Relevant documents in pools of depth 10: of traditional runs 69, 38 of them in no other; of
+        neural runs 79, 48 of them in no other.
         <BLANKLINE>
-        qrels.txt: 6 runs (3 traditional of 3 groups, 3 neural of 3 groups); 6 queries, 780 judgements, of
-        which 180 are relevant (grade 1 or more).
+        qrels.txt: 6 runs (3 traditional of 3 groups, 3 neural of 3 groups); 6 queries, 780 judgements,
+        of which 180 are relevant (grade 1 or more).
         <BLANKLINE>
         Relevant documents by pool depth
         <BLANKLINE>
@@ -123,8 +123,8 @@ def pool_reliability(
     Example:
         >>> import positionbias as pb
         >>> print(pb.pool_reliability("runs", "qrels.txt", systems="systems.tsv"))
-        Cannot tell whether pools of one kind judge the other as they judge their own (of 8 tests, 0 worse,
-        0 better, 0 within 0.03, 8 cannot tell).
+        Cannot tell whether pools of one kind judge the other as they judge their own (of 8 tests, 0
+        worse, 0 better, 0 within 0.03, 8 cannot tell).
         ...
     """
     from positionbias.evaluation.measures import canonical
@@ -200,7 +200,8 @@ def pool_verdict(
     pooled groups out in turn; the probability that it is better than each pooled run; and which documents to judge next. Beside it stand bounds that
     hold whatever the unjudged documents are. Without: these bounds, and what the judged depth allows. ``systems`` tells which runs are of one group.
 
-        posbias pool verdict new.run qrels.txt --pool-runs runs/ --systems systems.tsv --judge-next next.tsv
+        posbias pool verdict new.run qrels.txt --pool-runs runs/ --systems systems.tsv \\
+                --judge-next next.tsv
 
     Returns:
         A finding by each measure; the unjudged share; by each measure the score and the comparisons with the pooled runs.

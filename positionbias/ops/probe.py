@@ -65,8 +65,8 @@ def ats(
     Example:
         >>> import positionbias as pb
         >>> print(pb.ats("planted", models=["tk.ckpt"]))
-        tk on planted: where positions differ, a word's vectors are ... less alike (cosine) than at equal
-        ones; MATS 0..., and 0 is no dependence on position.
+        tk on planted: where positions differ, a word's vectors are ... less alike (cosine) than at
+        equal ones; MATS 0..., and 0 is no dependence on position.
         <BLANKLINE>
         tk: ATS by distance Δ, 0 to ...
         ...
@@ -112,14 +112,14 @@ def mats(
     Example:
         >>> import positionbias as pb
         >>> print(pb.mats(models=["tk.ckpt"]))
-        tk on planted: where positions differ, a word's vectors are ... less alike (cosine) than at equal
-        ones; MATS 0..., and 0 is no dependence on position.
+        tk on planted: where positions differ, a word's vectors are ... less alike (cosine) than at
+        equal ones; MATS 0..., and 0 is no dependence on position.
         <BLANKLINE>
         Term similarity by distance in position (MATS)
         <BLANKLINE>
                                  MATS
-        Passages probed  System  printed  plain mean  deviation  Largest Δ  Fewest terms at a Δ      Pairs
-        ───────────────  ──────  ───────  ──────────  ─────────  ─────────  ───────────────────  ─────────
+        Passages probed  System  printed  plain mean  deviation  Largest Δ  Fewest terms at a Δ  ...
+        ───────────────  ──────  ───────  ──────────  ─────────  ─────────  ───────────────────  ...
         planted          tk      0...           65                   21  3,202,901
         ...
     """

@@ -114,7 +114,15 @@ def study(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import PositionBiasSettings
-        >>> print(pb.study("position-bias", "planted", settings=PositionBiasSettings(), out="study", dry_run=True))
+        >>> print(
+        ...     pb.study(
+        ...         "position-bias",
+        ...         "planted",
+        ...         settings=PositionBiasSettings(),
+        ...         out="study",
+        ...         dry_run=True,
+        ...     )
+        ... )
         The plan
         <BLANKLINE>
         Step                                          State       About

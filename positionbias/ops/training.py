@@ -118,7 +118,12 @@ def train(
         >>> import positionbias as pb
         >>> from positionbias.settings import TrainConfig, TrainPlan
         >>> short = TrainConfig(max_steps=2, validate_every=1, batch_size=4)
-        >>> plan = TrainPlan(kind="tk", candidates="train.run", validation_candidates="validation.run", training=short)
+        >>> plan = TrainPlan(
+        ...     kind="tk",
+        ...     candidates="train.run",
+        ...     validation_candidates="validation.run",
+        ...     training=short,
+        ... )
         >>> print(pb.train("planted", plan, out="new.ckpt"))
         nDCG@10 on validation: 0.7...
         stopped after 2 steps: 2 steps
@@ -234,7 +239,8 @@ def teach(
     Or only the pairs of a training set:
 
         posbias teach msmarco --model teacher.ckpt --trainset sets/plain --out scores
-        posbias train tk msmarco --loss margin_mse --trainset sets/plain --teacher-scores scores --out student.ckpt
+        posbias train tk msmarco --loss margin_mse --trainset sets/plain --teacher-scores scores \\
+                --out student.ckpt
 
     A teacher that runs elsewhere writes a file, of lines with six columns (query Q0 passage rank score tag), three (query passage score)
     or five (positive_score negative_score query positive negative). Of a ranking whose scores are made up, the order is left:
@@ -253,7 +259,10 @@ def teach(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import TaughtPassages, Teacher
-        >>> teacher, passages = Teacher(model="tk.ckpt"), TaughtPassages(candidates="train.run", depth=4)
+        >>> teacher, passages = (
+        ...     Teacher(model="tk.ckpt"),
+        ...     TaughtPassages(candidates="train.run", depth=4),
+        ... )
         >>> print(pb.teach("planted", teacher=teacher, passages=passages, out="scores"))
         queries                                         50
         pairs                                          201

@@ -58,7 +58,8 @@ def draw_leaked(
         posbias merge msm=msmarco robust=robust04 --apart --out both
         posbias leakage find both:msm.train both:robust.test --encoder minilm --out leaks
         posbias retrieve both --split msm.train --out msm.run
-        posbias trainset leaked both --target robust.test --source msm.train --candidates msm.run --pairs leaks --out sets
+        posbias trainset leaked both --target robust.test --source msm.train --candidates msm.run \\
+                --pairs leaks --out sets
         posbias train tk both --trainset sets/msm-1000-1 --validation-candidates RUN --out tk.ckpt
 
     Returns:
@@ -74,8 +75,20 @@ def draw_leaked(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import LeakedGrid, LeakingPairs
-        >>> leaking, grid = LeakingPairs(pairs=["planted"], leaked_queries=5), LeakedGrid(sizes=[20], repeats=1)
-        >>> print(pb.draw_leaked("planted", targets=["test"], candidates=["train.run"], leaking=leaking, grid=grid, out="sets"))
+        >>> leaking, grid = (
+        ...     LeakingPairs(pairs=["planted"], leaked_queries=5),
+        ...     LeakedGrid(sizes=[20], repeats=1),
+        ... )
+        >>> print(
+        ...     pb.draw_leaked(
+        ...         "planted",
+        ...         targets=["test"],
+        ...         candidates=["train.run"],
+        ...         leaking=leaking,
+        ...         grid=grid,
+        ...         out="sets",
+        ...     )
+        ... )
         set        instances  leaked  share  queries that fill up
         no-20-1           20       0   0.0%           10 of train
         msm-20-1          20       5  50.0%            5 of train
@@ -142,8 +155,10 @@ def draw_contaminated(
 
         posbias merge ms=msmarco covid=trec-covid --apart --out both
         posbias retrieve both --split ms.train --out train.run
-        posbias trainset contaminated both --contaminate covid.test --split ms.train --candidates train.run --out seen
-        posbias train bert_cat both --trainset seen --loss lce --validation-candidates RUN --out teacher
+        posbias trainset contaminated both --contaminate covid.test --split ms.train \\
+                --candidates train.run --out seen
+        posbias train bert_cat both --trainset seen --loss lce --validation-candidates RUN \\
+                --out teacher
 
     Returns:
         The set, and a result with its groups by origin; its value is the share of groups that come from targets.
@@ -159,7 +174,11 @@ def draw_contaminated(
         >>> import positionbias as pb
         >>> from positionbias.settings import ContaminatedSettings
         >>> half = ContaminatedSettings(targets=["test"], target_relevant_from=1, share=0.5)
-        >>> print(pb.draw_contaminated("planted", candidates="train.run", settings=half, out="seen"))
+        >>> print(
+        ...     pb.draw_contaminated(
+        ...         "planted", candidates="train.run", settings=half, out="seen"
+        ...     )
+        ... )
         origin  queries  groups   share  negatives judged  negatives random
         train        50      70  79.55%
         test    9 of 18      18  20.45%                18                 0
@@ -196,7 +215,8 @@ def draw_clicks(
 
         posbias retrieve tripclick --split train --depth 500 --out train.run.gz
         posbias trainset clicks tripclick --candidates train.run.gz --triples 10M --out triples
-        posbias train bert_cat tripclick --trainset triples --validation-split head_validation --validation-candidates RUN --out model
+        posbias train bert_cat tripclick --trainset triples --validation-split head_validation \\
+                --validation-candidates RUN --out model
         posbias report triples/quality --out quality.html
 
     Returns:

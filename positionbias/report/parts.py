@@ -5,9 +5,12 @@ tables that the terminal shows. ``posbias report`` and ``posbias study`` ask the
 
 A new paper is a line in ``papers.PAPERS`` and a folder ``positionbias/papers/NAME``, with five modules for an ordinary study:
 
-    __init__.py    the payload types of its results, classes of ``Figures``; results are read by them from then on
-    settings.py    a dataclass whose fields declare settings, and ``COMMAND``, which makes ``posbias study NAME`` of it
-    study.py       ``run_study(collection, settings, workspace)``: the steps, each an artefact with a receipt
+    __init__.py    the payload types of its results, classes of ``Figures``; results are read by
+                   them from then on
+    settings.py    a dataclass whose fields declare settings, and ``COMMAND``, which makes ``posbias
+                   study NAME`` of it
+    study.py       ``run_study(collection, settings, workspace)``: the steps, each an artefact with
+                   a receipt
     measured.py    results of what the steps left
     page.py        tables, figures and sections, and ``PART``, by which this registry finds them
     cells.csv      what the paper printed (``results.published.read_cells``)

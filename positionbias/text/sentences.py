@@ -76,7 +76,10 @@ def sentence_holding(text: str, starts: Sequence[int], spans: Iterable[tuple[int
     """Return the sentence with all characters of ``spans`` (at least one), given the sentence ``starts`` of a text, or why it cannot be moved.
 
     >>> text = "One came. Two left. Three stayed."
-    >>> sentence_holding(text, [0, 10, 20], [(10, 13), (14, 18)]), sentence_holding(text, [0, 10, 20], [(8, 13)])
+    >>> (
+    ...     sentence_holding(text, [0, 10, 20], [(10, 13), (14, 18)]),
+    ...     sentence_holding(text, [0, 10, 20], [(8, 13)]),
+    ... )
     (1, 'answer in more than one sentence')
     >>> sentence_holding("ร้านเปิดเก้าโมง ปิดหกโมง", [0], [(0, 4)])
     'passage in Thai or Lao, which mark no end of a sentence'

@@ -192,7 +192,11 @@ def word_count(text: str) -> int:
 def sentence_starts(text: str) -> list[int]:
     """Return the character offset of each sentence, by BlingFire where it can be loaded.
 
-    >>> sentence_starts("one came. two left."), sentence_starts("今天。明天！"), sentence_starts("वह आया। वह गया।")
+    >>> (
+    ...     sentence_starts("one came. two left."),
+    ...     sentence_starts("今天。明天！"),
+    ...     sentence_starts("वह आया। वह गया।"),
+    ... )
     ([0, 10], [0, 3], [0, 8])
     """
     if USUAL_WORDS == "unicode":

@@ -82,7 +82,9 @@ def lce(scores: Tensor, there: Tensor | None = None) -> Tensor:
 def margin_mse(student: Tensor, teacher: Tensor, there: Tensor | None = None) -> Tensor:
     """Return the mean over negatives of ((s⁺ − s⁻) − (t⁺ − t⁻))² for student s and teacher t (Hofstätter et al. 2020).
 
-    >>> margin_mse(torch.tensor([[2.0, 1.0]]), torch.tensor([[5.0, 1.0]])).item()  # (1 − 4)²
+    >>> margin_mse(
+    ...     torch.tensor([[2.0, 1.0]]), torch.tensor([[5.0, 1.0]])
+    ... ).item()  # (1 − 4)²
     9.0
     """
     difference = student - teacher
@@ -92,7 +94,9 @@ def margin_mse(student: Tensor, teacher: Tensor, there: Tensor | None = None) ->
 def kl_divergence(student: Tensor, teacher: Tensor, there: Tensor | None = None, temperature: float = 1.0) -> Tensor:
     """Return T² · KL(softmax(t / T) ‖ softmax(s / T)) over a group (Lin et al. 2020; T² keeps gradients' size, Hinton et al. 2015).
 
-    >>> kl_divergence(torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0, 2.0]])).item()  # a shift changes nothing
+    >>> kl_divergence(
+    ...     torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0, 2.0]])
+    ... ).item()  # a shift changes nothing
     0.0
     """
     wanted = _log_softmax(teacher / temperature, there)
@@ -106,7 +110,9 @@ def ranknet(student: Tensor, teacher: Tensor, there: Tensor | None = None) -> Te
 
     Pairs that the teacher ties are skipped; a group with only ties has the loss 0 [decision].
 
-    >>> ranknet(torch.tensor([[0.0, 0.0, 0.0]]), torch.tensor([[2.0, 1.0, 0.0]])).item()  # log 2 of each of three pairs
+    >>> ranknet(
+    ...     torch.tensor([[0.0, 0.0, 0.0]]), torch.tensor([[2.0, 1.0, 0.0]])
+    ... ).item()  # log 2 of each of three pairs
     0.6931...
     """
     ordered = teacher[:, :, None] > teacher[:, None, :]  # (groups, passages, passages)
@@ -154,7 +160,9 @@ FUNCTIONS: Mapping[str, Callable[[Scored, TrainConfig], Tensor]] = {
 def consistency(scores: Tensor, turned: Tensor, there: Tensor | None = None) -> Tensor:
     """Return the mean squared difference between the scores of passages and of their rotations [decision: both get its gradient].
 
-    >>> consistency(torch.tensor([[2.0, 1.0]]), torch.tensor([[1.0, 3.0]])).item()  # (1 + 4) / 2
+    >>> consistency(
+    ...     torch.tensor([[2.0, 1.0]]), torch.tensor([[1.0, 3.0]])
+    ... ).item()  # (1 + 4) / 2
     2.5
     """
     return mean_there((scores - turned) ** 2, there)

@@ -2,7 +2,8 @@
 
 It lives in a working folder beside the checkpoint to be (``.NAME.training``):
 
-state-STEP/  model.safetensors, optimizers.safetensors, state.json (settings, counters, log, the scale of half precision), manifest.json
+state-STEP/  model.safetensors, optimizers.safetensors, state.json (settings, counters, log, the
+             scale of half precision), manifest.json
 best-STEP/   model.safetensors, the weights with the best validation so far, manifest.json
 log.jsonl    a line per validation, for users to watch; a resumed training reads the state
 

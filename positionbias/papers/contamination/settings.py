@@ -356,13 +356,17 @@ COMMAND = StudyCommand(
         "train_depth": 10,
     },
     quick_steps=False,
-    help=r"""Does a teacher that was trained on a test of COLLECTION make its students look better on it?
+    help="Does a teacher that was trained on a test of COLLECTION make its students look better "
+    "on it?"
+    r"""
 
-Trains teachers without and with the judgements of each target, lets each score the training queries' candidates, trains students on
-those scores only, and re-ranks every target's candidates with all models. Merge targets of other corpora with the source first
-(posbias merge --apart).
+Trains teachers without and with the judgements of each target, lets each score the training
+queries' candidates, trains students on those scores only, and re-ranks every target's candidates
+with all models. Merge targets of other corpora with the source first (posbias merge --apart).
 
-    posbias study contamination msmarco --target dl19 --target dl20 --encoder minilm --out contaminated
-    posbias study contamination planted --target test --target validation --target-relevant-from 1 --encoder small-bert --models tk …
+    posbias study contamination msmarco --target dl19 --target dl20 --encoder minilm \
+            --out contaminated
+    posbias study contamination planted --target test --target validation \
+            --target-relevant-from 1 --encoder small-bert --models tk …
 """,
 )

@@ -1,7 +1,8 @@
 """Run the contamination study: the effect of a teacher trained on the test on its students (contaminated-distillation paper, §3–5).
 
-    BM25 candidates → a teacher's training set, without and with the judgements of a target → teacher → its scores of the training
-    candidates → students, by loss → every target's candidates re-ranked → measures, tests, inflation by share → report
+    BM25 candidates → a teacher's training set, without and with the judgements of a target
+    → teacher → its scores of the training candidates → students, by loss
+    → every target's candidates re-ranked → measures, tests, inflation by share → report
 
 Every step is restartable (``experiments.step``). All students see only the training queries and start from the same weights. They differ in the
 teacher's scores and, if negatives come from its order, in the passages that it ranks high.

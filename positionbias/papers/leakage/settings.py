@@ -130,12 +130,16 @@ COMMAND = StudyCommand(
     lasting="1",
     quick="1,000 and 4,000 instances, 20 candidates per query",
     quick_sizes={"sizes": (1_000, 4_000), "depth": 20},
-    help=r"""Do near-duplicates of test queries in the training queries of COLLECTION change the evaluation of re-rankers?
+    help="Do near-duplicates of test queries in the training queries of COLLECTION change the "
+    "evaluation of re-rankers?"
+    r"""
 
-Trains each model on sets of several sizes without leakage, with leaked training queries, and with the test queries themselves; re-ranks
-the test queries' candidates, chooses sizes by cross-validation, and measures the ranks of leaked passages. Merge a source and a target of
+Trains each model on sets of several sizes without leakage, with leaked training queries, and with
+the test queries themselves; re-ranks the test queries' candidates, chooses sizes by
+cross-validation, and measures the ranks of leaked passages. Merge a source and a target of
 different corpora first (posbias merge).
 
-    posbias study leakage both --target robust --source msmarco --pairs leaks --models knrm --models tk --out leaking
+    posbias study leakage both --target robust --source msmarco --pairs leaks --models knrm \
+            --models tk --out leaking
 """,
 )

@@ -1,7 +1,8 @@
 """Run the leakage study: effects on re-rankers of near-duplicates of test queries in training (leakage paper, §4).
 
-    BM25 candidates of source and target → training sets without and with leakage, by size → each model trained on each set →
-    the target's candidates re-ranked, leaked passages scored beside them → measures, tests, memories → report
+    BM25 candidates of source and target → training sets without and with leakage, by size
+    → each model trained on each set → the target's candidates re-ranked, leaked passages scored
+    beside them → measures, tests, memories → report
 
 Every step is restartable (``experiments.step``). All kinds of set of one size differ only in the leaked queries. There is no validation: training
 is one epoch, the last weights are kept, all candidates are re-ranked, and the size is chosen by cross-validation over the topics.

@@ -133,8 +133,9 @@ COMMAND = StudyCommand(
     collections=(),
     help=r"""Can test collections made by one kind of system judge another?
 
-For each task, measures the relevant documents found by each kind of system, pools drawn from one kind and their judgement of the others, groups
-left out, deeper pools and more groups, and wrong labels. Makes the paper's tables and figures, with its own numbers for its own tasks.
+For each task, measures the relevant documents found by each kind of system, pools drawn from one
+kind and their judgement of the others, groups left out, deeper pools and more groups, and wrong
+labels. Makes the paper's tables and figures, with its own numbers for its own tasks.
 
     posbias study pooling --out pools --relevant-from passages=2 \
         --task documents runs/doc qrels-doc.txt systems-doc.tsv \

@@ -1,7 +1,8 @@
 """Run the study of remedies: what each does to quality on original passages, and to bias.
 
-    for each seed and model: train without a remedy, and with each remedy in data, loss or model → give the first each remedy at inference
-    → re-rank original and rotated test passages → move the answering sentence of test passages (``audit``) → compare each with none
+    for each seed and model: train without a remedy, and with each remedy in data, loss or model
+    → give the first each remedy at inference → re-rank original and rotated test passages
+    → move the answering sentence of test passages (``audit``) → compare each with none
 
 Bias is measured in two ways, as a remedy makes its own manipulation harmless by construction: the change of quality when passages are
 rotated, and the effect of moving the answering sentence, the end less the front. All remedies share candidates, validation and test queries.

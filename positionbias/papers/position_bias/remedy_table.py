@@ -72,7 +72,11 @@ _PRICES = {
 def price_of(variant: str) -> str:
     """Return what a remedy costs beside a training, and readings, without it.
 
-    >>> price_of("rotated once"), price_of("rotate:4 at inference"), price_of("segments-max:3 at inference")
+    >>> (
+    ...     price_of("rotated once"),
+    ...     price_of("rotate:4 at inference"),
+    ...     price_of("segments-max:3 at inference"),
+    ... )
     ('none', 'reads 4 times', 'reads once, in parts')
     """
     name = variant.removesuffix(AT_INFERENCE)

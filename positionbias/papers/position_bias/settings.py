@@ -375,16 +375,22 @@ COMMANDS: Mapping[str, StudyCommand] = {
     "position-bias": _command(
         "variants.run_position_bias",
         PositionBiasSettings,
-        """Do re-rankers depend on the answer positions of COLLECTION, and does rotation remove this?
+        "Do re-rankers depend on the answer positions of COLLECTION, and does rotation "
+        "remove this?"
+        """
 
-Trains each model on the original and on the rotated passages, tests both on both, and writes results, tables and report.html.
+Trains each model on the original and on the rotated passages, tests both on both, and writes
+results, tables and report.html.
 
-With --answers-in it does so for each range of the starts of training answers, with equally many queries in each: does the bias
-grow with their front-loading? With --positions it does so for TK with each kind of positions (relative: Shaw et al. 2018): is
-rotating the data better than changing the model?
+With --answers-in it does so for each range of the starts of training answers, with equally many
+queries in each: does the bias grow with their front-loading? With --positions it does so for TK
+with each kind of positions (relative: Shaw et al. 2018): is rotating the data better than changing
+the model?
 
-    posbias study position-bias squad --answers-in 0:0.2 --answers-in 0:0.5 --answers-in 0:1 --out squad-dose
-    posbias study position-bias squad --positions sinusoid --positions none --positions relative --out squad-positions
+    posbias study position-bias squad --answers-in 0:0.2 --answers-in 0:0.5 --answers-in 0:1 \\
+            --out squad-dose
+    posbias study position-bias squad --positions sinusoid --positions none --positions relative \\
+            --out squad-positions
 """,
         probe_passages=2_000,
     ),
@@ -393,9 +399,10 @@ rotating the data better than changing the model?
         RemedySettings,
         """Which remedy lowers the position bias of models of COLLECTION, and what does it cost?
 
-Trains each model without a remedy and with each in data, loss or model, gives the first each remedy at inference, and measures quality
-on original passages against bias: the change by rotation, and the effect of moving the answering sentence, so that each remedy meets a
-manipulation that it did not use. Writes results, tables and report.html.
+Trains each model without a remedy and with each in data, loss or model, gives the first each remedy
+at inference, and measures quality on original passages against bias: the change by rotation, and
+the effect of moving the answering sentence, so that each remedy meets a manipulation that it did
+not use. Writes results, tables and report.html.
 
     posbias study remedies squad --quick --seeds 1 --seeds 2 --seeds 3 --out squad-remedies
 """,
@@ -406,10 +413,12 @@ manipulation that it did not use. Writes results, tables and report.html.
     "transfer": _command(
         "transfer.run_transfer",
         TransferSettings,
-        """Does training on SOURCE first help on TARGET, and does it help more with SOURCE's passages rotated?
+        "Does training on SOURCE first help on TARGET, and does it help more with SOURCE's "
+        "passages rotated?"
+        """
 
-Trains each model on TARGET only; on SOURCE, then TARGET; and on rotated SOURCE, then TARGET. Tests all on TARGET's original
-passages.
+Trains each model on TARGET only; on SOURCE, then TARGET; and on rotated SOURCE, then TARGET. Tests
+all on TARGET's original passages.
 """,
         collections=("source", "target"),
     ),

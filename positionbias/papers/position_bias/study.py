@@ -1,7 +1,8 @@
 """Run the position-bias study, and the demo: answer positions, their effect on re-rankers, and the effect of rotation.
 
-    rotate → BM25 candidates (one run, made on the original text, for both test sets) → train each model on the original and on the
-    rotated passages → re-rank original and rotated test passages with both → measures, tests, MATS → report
+    rotate → BM25 candidates (one run, made on the original text, for both test sets)
+    → train each model on the original and on the rotated passages
+    → re-rank original and rotated test passages with both → measures, tests, MATS → report
 
 Every step is restartable (``experiments.step``). The original and the rotated test share queries, judgements and candidates, and differ
 only in the text that a re-ranker reads. Every training seed is combined with every rotation draw. A model trained on the passages of one

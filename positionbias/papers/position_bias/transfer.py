@@ -1,6 +1,7 @@
 """Run the transfer study (position-bias paper, Table 5): does training on another collection first help, and more so on rotated passages?
 
-    a  target alone;   b  source, then target;   c  source rotated, then target       all tested on the target's original passages
+    a  target alone;   b  source, then target;   c  source rotated, then target
+    all tested on the target's original passages
 
 Each collection has candidates, validation and settings of its own; a training on the target continues from the checkpoint of the source.
 """

@@ -1,8 +1,10 @@
 """Run the study of position bias, also with arms whose trainings differ in more than the text (``Facts.variant``).
 
-    --answers-in  for each dose: keep the training queries whose answers start in one part of their passages, as many for every dose
-                  → train on the original and on the rotated passages → test on both, all doses on the same queries
-    --positions   for each kind of positions: train on the original and on the rotated passages → test on both
+    --answers-in  for each dose: keep the training queries whose answers start in one part of their
+                  passages, as many for every dose → train on the original and on the rotated
+                  passages → test on both, all doses on the same queries
+    --positions   for each kind of positions: train on the original and on the rotated passages
+                  → test on both
 
 The doses differ only in their training queries: passages, candidates, validation and test queries are always those of the
 collection [decision]. The usual TK trained on rotated passages is compared with each changed TK trained on the original passages.

@@ -170,7 +170,12 @@ def paper_test(label: str) -> str | None:
 
     The paper's head is judged by DCTR, torso and tail by raw clicks. In a merged collection the split has a prefix.
 
-    >>> paper_test("head_test.dctr"), paper_test("trip.tail_test"), paper_test("head_test"), paper_test("test")
+    >>> (
+    ...     paper_test("head_test.dctr"),
+    ...     paper_test("trip.tail_test"),
+    ...     paper_test("head_test"),
+    ...     paper_test("test"),
+    ... )
     ('Head (DCTR)', 'Tail (RAW)', None, None)
     """
     judged = label.endswith(".dctr")

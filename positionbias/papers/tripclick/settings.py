@@ -349,15 +349,21 @@ COMMAND = StudyCommand(
     },
     quick="20 candidates are re-ranked, 100 retrieved, and the curve ends at 20",
     quick_sizes={"depth": 20, "depths": (5, 10, 20), "retrieval_depth": 100, "train_depth": 100},
-    help=r"""How effective are re-rankers and dense retrieval on COLLECTION's clicks, and what do better negatives gain?
+    help="How effective are re-rankers and dense retrieval on COLLECTION's clicks, and what do "
+    "better negatives gain?"
+    r"""
 
-Trains each of --models (KIND, or KIND=ENCODER for several encoders) with BM25's negatives, re-ranks BM25's candidates of every test, combines
-the BERT_CATs, and retrieves with bert_dot. With ``negatives_of`` or ``trainsets`` models are also trained on other negatives.
+Trains each of --models (KIND, or KIND=ENCODER for several encoders) with BM25's negatives, re-ranks
+BM25's candidates of every test, combines the BERT_CATs, and retrieves with bert_dot. With
+``negatives_of`` or ``trainsets`` models are also trained on other negatives.
 
-    posbias study tripclick tripclick --test-split head_validation:dctr --test-split torso_validation --test-split tail_validation \
-      --models bert_cat=allenai/scibert_scivocab_uncased --models bert_dot=allenai/scibert_scivocab_uncased \
+    posbias study tripclick tripclick --test-split head_validation:dctr \
+            --test-split torso_validation --test-split tail_validation \
+      --models bert_cat=allenai/scibert_scivocab_uncased \
+              --models bert_dot=allenai/scibert_scivocab_uncased \
       --negatives-of original=own --out trip
     posbias import planted --answers-each 4 --out clicks
-    posbias study tripclick clicks --test-split test:true --models tk --negatives-of original=passed-over --complete-qrels true --cleaned --out bad
+    posbias study tripclick clicks --test-split test:true --models tk \
+            --negatives-of original=passed-over --complete-qrels true --cleaned --out bad
 """,
 )

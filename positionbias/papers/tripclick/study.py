@@ -1,7 +1,8 @@
 """Run the TripClick study: re-rankers and dense retrieval on clicks, and the effect of their training negatives.
 
-    BM25 candidates → training sets: BM25's negatives, and others → models → each test's candidates re-ranked, an ensemble; the
-    collection encoded, searched → measures, tests, depth curves → report
+    BM25 candidates → training sets: BM25's negatives, and others → models
+    → each test's candidates re-ranked, an ensemble; the collection encoded, searched
+    → measures, tests, depth curves → report
 
 Every step is restartable (``experiments.step``). The collection and the given files are checked before the first.
 """
