@@ -230,6 +230,7 @@ def planted_tables(counts: Counts) -> list[str]:
         whole = _sum(cell for key, cell in held.items() if key[0] in battery)
         share, most = whole.found / whole.audits, whole.interval[1]
         lines += ["", f"Battery {letter}: {whole.found} of {whole.audits:,} audits found a preference, {100 * share:.2f} % (exact upper bound {100 * most:.2f} %)."]  # fmt: skip
+    fewest = [f"{min(cell.audits for key, cell in held.items() if key[1] == size):,} of {size:,} queries" for size in SIZES]
     bars = "Bars: no cell above 5 % by Holm, pooled upper bounds at most 6 %."
     lines += [
         "",
@@ -237,7 +238,7 @@ def planted_tables(counts: Counts) -> list[str]:
         "",
         f"Broken: {'; '.join(broken) or 'none'}.",
         f"Held so far, by too few audits for an upper bound of 6 %: {'; '.join(open_ones) or 'none'}.",
-        f"Fewest audits of a cell: {'; '.join(f'{min(cell.audits for key, cell in held.items() if key[1] == size):,} of {size:,} queries' for size in SIZES)}.",
+        f"Fewest audits of a cell: {'; '.join(fewest)}.",
     ]  # fmt: skip
     return [*lines, *_sizes(counts)]
 
@@ -254,7 +255,8 @@ def _sizes(counts: Counts) -> list[str]:
     lines = ["", "## What the scorers show over all collections", "", "Means over the audits, in shares of the worth, with 95 % t intervals over audits; of scorers that react to their evidence. *cut window* is in neither battery: its windows are cut at the edges of a text, so that fewer of them hold what stands there, and it does prefer places.", ""]  # fmt: skip
     lines += [f"| scorer | {' | '.join(COLUMNS)} |", f"|---|{'---:|' * len(COLUMNS)}"]
     for name in (*SCORERS, *EDGED):
-        lines.append(f"| {name} | {' | '.join(str(counts.effects.get(f'{name}|{column}', Moments())) for column in COLUMNS)} |")
+        moments = [str(counts.effects.get(f"{name}|{column}", Moments())) for column in COLUMNS]
+        lines.append(f"| {name} | {' | '.join(moments)} |")
     return lines
 
 
@@ -283,7 +285,8 @@ def _by_group(rows: Mapping[str, Any], scorers: Sequence[str], shown: Any, title
     ]
     for name in scorers:
         cells = [rows.get(f"{name}|{what}|{size}") for what, size in groups]
-        lines.append(f"| {name} | {' | '.join('–' if one is None else ' / '.join(map(str, shown(one))) for one in cells)} |")
+        texts = ["–" if one is None else " / ".join(map(str, shown(one))) for one in cells]
+        lines.append(f"| {name} | {' | '.join(texts)} |")
     return lines
 
 

@@ -24,9 +24,8 @@ def own_ids(passages: Mapping[str, str]) -> Iterator[None]:
     """Let errors name the query and passage behind a made text; ``passages`` are the ids of passages by query.
 
     >>> with own_ids({"q1": "p7"}):
-    ...     raise InputError(
-    ...         f"m: found nan for query {made_id('q1', 'once')!r}, passage {made_id('q1', 3)!r}; fix it"
-    ...     )
+    ...     query, passage = made_id("q1", "once"), made_id("q1", 3)
+    ...     raise InputError(f"m: found nan for query {query!r}, passage {passage!r}; fix it")
     Traceback (most recent call last):
     ...
     positionbias.core.errors.InputError: m: found nan for query 'q1', a text made of passage 'p7'; fix it

@@ -1,8 +1,8 @@
 """Measure the sensitivity of scores to the order of a passage's text, which needs judgements but no answers.
 
 A relevant passage is changed in two ways: rotated at a drawn word, and with its halves exchanged. The place of its evidence is unknown, so a
-change has no side, and an average of 0 is compatible with a strong preference. The mean *size* of the change, E|Δ|, bounds every signed mean,
-|E(s·Δ)| ≤ E|Δ| for any signs s. If it is small, no side of the passage gains more than that when it moves. If it is large, place is one of several
+change has no side, and an average of 0 is compatible with a strong preference. The mean *size* of the change, E|Δ|, bounds every signed mean:
+for any signs s, |E(s·Δ)| ≤ E|Δ|. If it is small, no side of the passage gains more than that when it moves. If it is large, place is one of several
 causes: text broken at the cut and the order of words are others. The placebo is an irrelevant candidate of the same query, changed alike.
 
 A scorer is **insensitive** if the simultaneous 95 % intervals of E|Δ| lie within the margin for both changes, and **sensitive** if one lies beyond it

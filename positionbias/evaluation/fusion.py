@@ -93,8 +93,8 @@ def fuse(
 ) -> Fused:
     """Fuse the runs into one, over every passage that any of them has for a query.
 
-    z-scores:          s(q, p) = 1/R · Σ_r z_r(q, p); a passage missing in run r gets r's minimum for
-                       the query [decision]
+    z-scores:          s(q, p) = 1/R · Σ_r z_r(q, p); a passage missing in run r gets r's minimum
+                       for the query [decision]
     reciprocal-ranks:  s(q, p) = Σ_r 1 / (k + rank_r(q, p)); a missing passage gets 0
 
     A run adds 0 to queries that it lacks [decision]. The order of the runs does not matter. ``scored`` is the depth down to which

@@ -1,12 +1,17 @@
 """Import TripClick (Rekabsaz et al. 2021) as a Collection.
 
-    benchmark/documents/docs_grp_{00…15}.txt                          TREC documents; docs.tsv in the other form
-    benchmark/topics/topics.{head,torso,tail}.{train,val,test}.txt    TREC topics; .tsv in the other form
-    benchmark/qrels/qrels.raw.{head,torso,tail}.{train,val}.txt       query id, 0, document id, 0 or 1
+    benchmark/documents/docs_grp_{00…15}.txt                          TREC documents; docs.tsv in
+                                                                      the other form
+    benchmark/topics/topics.{head,torso,tail}.{train,val,test}.txt    TREC topics; .tsv in the
+                                                                      other form
+    benchmark/qrels/qrels.raw.{head,torso,tail}.{train,val}.txt       query id, 0, document id,
+                                                                      0 or 1
     benchmark/qrels/qrels.dctr.head.{train,val}.txt                   grades 0 to 3
     dlfiles/run.trip.BM25.{head,torso,tail}.{val,test}.txt            TREC runs
-    dlfiles/triples.train.tsv                                         query, positive, negative, as texts
-    …triple-ids….tsv                                                  the same as ids (Hofstätter et al. 2022)
+    dlfiles/triples.train.tsv                                         query, positive, negative,
+                                                                      as texts
+    …triple-ids….tsv                                                  the same as ids (Hofstätter et
+                                                                      al. 2022)
     logs/YYYY-MM-DD.json                                              the click log
 
 File names are those of the release's page (https://tripdatabase.github.io/tripclick) and of ir_datasets' reader. Any subset will do, packed or not,

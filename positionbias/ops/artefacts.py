@@ -144,8 +144,8 @@ def push(
         >>> import positionbias as pb
         >>> pb.push("test.run", "me/ranker")
         Traceback (most recent call last):
-        positionbias.core.errors.InputError: test.run: wanted a posbias checkpoint; found a run; give
-        the right path
+        positionbias.core.errors.InputError: test.run: wanted a posbias checkpoint; found a run;
+        give the right path
     """
     from positionbias.core.manifest import read_manifest
     from positionbias.models.hub import push_checkpoint

@@ -60,8 +60,8 @@ def distil_vectors(
         ...         out="words",
         ...     )
         ... )
-        446 words, 4 wide, ... of the variance kept; left out: 22 too rare, 0 that the encoder cannot
-        read
+        446 words, 4 wide, ... of the variance kept; left out: 22 too rare, 0 that the encoder
+        cannot read
     """
     from positionbias.models.distil import distil
     from positionbias.results.artefacts import WORD_VECTORS, WordVectorFigures

@@ -109,8 +109,8 @@ def evaluate(
     Example:
         >>> import positionbias as pb
         >>> print(pb.evaluate(["test.run"], collection="planted"))
-        bm25: nDCG@10...0.814...[0.735,...0.893] over 18...queries; give a second run to compare with
-        it.
+        bm25: nDCG@10...0.814...[0.735,...0.893] over 18...queries; give a second run to compare
+        with it.
         <BLANKLINE>
         Run   nDCG@10 ±...
         ────  ────────────────  ───────────────  ───────────────  ───────────────

@@ -71,8 +71,8 @@ def pool_coverage(
         Relevant documents in pools of depth 10: of traditional runs 69, 38 of them in no other; of
         neural runs 79, 48 of them in no other.
         <BLANKLINE>
-        qrels.txt: 6 runs (3 traditional of 3 groups, 3 neural of 3 groups); 6 queries, 780 judgements,
-        of which 180 are relevant (grade 1 or more).
+        qrels.txt: 6 runs (3 traditional of 3 groups, 3 neural of 3 groups); 6 queries, 780
+        judgements, of which 180 are relevant (grade 1 or more).
         <BLANKLINE>
         Relevant documents by pool depth
         <BLANKLINE>

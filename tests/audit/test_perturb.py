@@ -17,7 +17,7 @@ from positionbias.text.sentences import NOT_ONE_SENTENCE, TOO_FEW, Parts, senten
 TEXT = "One came.  Two left. Three stayed."
 
 
-def test_the_sentence_with_the_answer_stands_at_every_place_once_and_the_rest_keep_their_order() -> None:
+def test_the_sentence_with_the_answer_stands_at_every_place_once_the_rest_in_their_order() -> None:
     found = move_sentence(TEXT, TEXT.index("left"), TEXT.index("left") + 4)
     assert found == Needle(
         ["Two left. One came. Three stayed.", "One came. Two left. Three stayed.", "One came. Three stayed. Two left."], 1
@@ -147,9 +147,7 @@ def test_in_the_middles_exchange_a_filler_stands_for_the_second_neighbour(count:
 
 
 @given(st.integers(4, 8), st.integers(0, 1_000))
-def test_over_an_order_and_its_mirror_a_sentence_stands_as_often_beside_the_evidence_at_an_end_as_in_the_middle(
-    count: int, seed: int
-) -> None:
+def test_over_an_order_and_its_mirror_a_sentence_is_as_often_beside_evidence_at_an_end_as_amid(count: int, seed: int) -> None:
     parts = Parts(LETTERS[:count], 0)
     beside = [Counter[str](), Counter[str]()]
     for one in exchanges(parts, FILL, 2, drawn_by(seed)):

@@ -87,7 +87,10 @@ def test_any_cuts_find_what_one_pass_finds(tmp_path_factory: pytest.TempPathFact
     wanted = listed(exact_search(vectors, queries, depth))
     for device in ("cpu", "meta"):
         with pytest.MonkeyPatch.context() as patch:  # the other place to compute, on the processor
-            on_cpu = lambda *given, device, **more: nearest_on_device(*given, device=torch.device("cpu"), **more)  # noqa: E731
+
+            def on_cpu(*given: Any, device: torch.device, **more: Any) -> Any:
+                return nearest_on_device(*given, device=torch.device("cpu"), **more)
+
             patch.setattr("positionbias.dense.exact.nearest_on_device", on_cpu)
             patch.setattr("positionbias.dense.by_range.pick_device", torch.device)
             find = ExactRange(depth, 1.0, device)

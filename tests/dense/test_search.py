@@ -93,7 +93,10 @@ def test_exact_is_brute_force_with_ties_duplicates_and_halves(data: st.DataObjec
     expected = brute_force(held, queries, depth)
     assert listed(exact_search(held, queries, depth)) == expected
     with pytest.MonkeyPatch.context() as patch:  # the other place to compute, on the processor
-        on_cpu = lambda *given, device, **more: nearest_on_device(*given, device=torch.device("cpu"), **more)  # noqa: E731
+
+        def on_cpu(*given: Any, device: torch.device, **more: Any) -> Any:
+            return nearest_on_device(*given, device=torch.device("cpu"), **more)
+
         patch.setattr("positionbias.dense.exact.nearest_on_device", on_cpu)
         assert listed(exact_search(held, queries, depth, device=torch.device("meta"))) == expected
 

@@ -61,7 +61,8 @@ def test_scripts_without_spaces_are_indexed_by_bigrams(tmp_path):
     made = collection_of(
         tmp_path / "cities", {"p1": "東京都の天気", "p2": "京都の天気", "p3": "กรุงเทพ is a city", "p4": "서울 날씨"}
     )
-    # the bigrams of 東京都 are 東京 and 京都: p1 has both, p2 one; one word in all a passage would find neither
+    # the bigrams of 東京都 are 東京 and 京都: p1 has both, p2 one;
+    # one word in all a passage would find neither
     assert rank(made, "東京都").passage_ids == ["p1", "p2"]
     assert rank(made, "京都").passage_ids == ["p2", "p1"]  # as often, and p2 is shorter
     assert rank(made, "เทพ").passage_ids == ["p3"]

@@ -236,8 +236,9 @@ def test_the_result_counts_every_passage_once(tmp_path: Path) -> None:
 
 
 SPACED = [
-    "The U.S. keeper's lamp burns.", "It doesn't cost 3.5% more.", "“Naïve” cafés – open…", "वह दीपक जलाता है।",
-    "한국어 등대지기가 있다.", "Хранитель зажёг лампу?", "حارس المنارة هنا.", "ΑΒΓ and 😀\u200d😀 e.g. no. 5",
+    "The U.S. keeper's lamp burns.", "It doesn't cost 3.5% more.", "“Naïve” cafés – open…",
+    "वह दीपक जलाता है।", "한국어 등대지기가 있다.", "Хранитель зажёг лампу?",
+    "حارس المنارة هنا.", "ΑΒΓ and 😀\u200d😀 e.g. no. 5",
 ]  # fmt: skip
 
 
