@@ -9,7 +9,8 @@ Finished audits stay in the state folder, so that a stopped campaign goes on; se
 sentence lengths, and what is concluded is the audit's own (``orders_wanted``, ``passage_verdict``). With x the place of the evidence (its first word over the last one at which it could start),
 
     score = scale · (words in common
-                     + worth · (size · (1 + spread · w) · (shape(x) − centre) + noise · normal(query, text)))
+                     + worth · (size · (1 + spread · w) · (shape(x) − centre)
+                                + noise · normal(query, text)))
 
 3 to 7 sentences of 8 to 25 words. With the evidence 4 words are in common, with another passage's sentence in its place Binomial(4, 0.4): the worth is 2.4. Scale lognormal
 (deviation 0.3), one a query; w normal, one a passage; ``centre`` is the mean of the shape where evidence stands in passages, so that places do not change the mean worth, and ``size`` and
