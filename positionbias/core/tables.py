@@ -26,8 +26,8 @@ from positionbias.core.files import remove
 from positionbias.core.manifest import InputRef, Manifest
 from positionbias.core.progress import Progress, step
 from positionbias.core.records import Answer, Qrel, Query
+from positionbias.core.row_reader import RowReader
 from positionbias.core.row_values import BATCH_ROWS, Cells, Objects, RowBatch, RowCounts, leads
-from positionbias.core.rows import RowReader
 from positionbias.core.split_tables import KIND
 from positionbias.core.validation_draw import HeldOut, HoldOut, ValidationDraw, draw_validation, part, sharing_passages
 
