@@ -555,7 +555,7 @@ def order_table(state: Path) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=" ".join(__doc__.partition("\n\n")[0].split()))
     parser.add_argument("--state", type=Path, required=True, help="folder of finished audits")
     parser.add_argument(
         "--part", choices=("none", "margin", "power", "coverage", "order"), help="make this part's audits and no table"

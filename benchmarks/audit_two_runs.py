@@ -358,7 +358,7 @@ def _job(job: Job) -> list[Row]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=" ".join(__doc__.partition("\n\n")[0].split()))
     parser.add_argument("--audits", type=int, default=30, help="of each planted cell")
     parser.add_argument("--real-audits", type=int, default=10, help="of each real cell, where $POSBIAS_DATA has SQuAD")
     parser.add_argument("--queries", type=int, default=400, help="of a planted audit; a real one has four times as many")

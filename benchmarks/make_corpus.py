@@ -255,7 +255,7 @@ def make_corpus(folder: Path, corpus: Corpus, workers: int = 1, *, overwrite: bo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=" ".join((__doc__ or "").partition("\n\n")[0].split()))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--passages", type=int, default=Corpus.passages)
     parser.add_argument("--queries", type=int, default=Corpus.queries)

@@ -242,7 +242,7 @@ def table(found: Sequence[dict[str, Any]]) -> list[str]:
 
 def main() -> int:
     """Run the campaign, or one input of it; 1 where a fault was found."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=" ".join((__doc__ or "").partition("\n\n")[0].split()))
     parser.add_argument("--inputs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, metavar="NUMBER", help="this input alone")

@@ -234,7 +234,7 @@ def table(found: Sequence[dict[str, Any]]) -> list[str]:
 
 def main() -> int:
     """Run the kills; 1 where a fault was found."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=" ".join((__doc__ or "").partition("\n\n")[0].split()))
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--state", type=Path, metavar="FOLDER", required=True, help="the base and what is done; to go on with")

@@ -50,7 +50,9 @@ class _Linear(torch.autograd.Function):
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Replace ``torch.nn.functional.linear``: ``(…, i)``, ``(o, i)``, ``(o,)`` → ``(…, o)``."""
     full = rows.dtype == weight.dtype == torch.float32 and rows.device.type == weight.device.type == "cpu"
-    if not full or not has_onednn() or torch.is_autocast_enabled("cpu") or torch.jit.is_tracing() or not rows.numel():  # type: ignore[attr-defined]
+    if not full or not has_onednn() or torch.is_autocast_enabled("cpu"):
+        return F.linear(rows, weight, bias)
+    if torch.jit.is_tracing() or not rows.numel():  # type: ignore[attr-defined]
         return F.linear(rows, weight, bias)
     flat = rows.reshape(-1, rows.shape[-1])
     if torch.is_grad_enabled() and (rows.requires_grad or weight.requires_grad or (bias is not None and bias.requires_grad)):
