@@ -185,7 +185,9 @@ def _effect(axes: Axes, effect: Effect, row: int, series: Series, *, hollow: boo
     if bounds is not None:
         axes.plot([bounds.low, bounds.high], [row, row], color=colour, linewidth=1.8, solid_capstyle="butt")
     face = {"markerfacecolor": "none", "markeredgewidth": 1.6} if hollow else {}
-    axes.plot([effect.value], [row], color=colour, marker=series.marker or "o", markersize=5.5, linestyle="none", **face)  # type: ignore[arg-type]
+    marker, place = series.marker or "o", ([effect.value], [row])
+    looks = {"color": colour, "marker": marker, "markersize": 5.5, "linestyle": "none", **face}
+    axes.plot(*place, **looks)  # type: ignore[arg-type]
 
 
 def _plain(axes: Axes, unit: str, width: float) -> None:

@@ -302,7 +302,8 @@ def _draw(axes: Axes, own: CurveFigures, looks: KindLooks) -> None:
     axes.plot(at, change, color=looks.colour, linestyle=looks.dash, marker=looks.marker, markersize=3.6)
     bounds = [(x, low, high) for x, _, low, high in drawn if low is not None and high is not None]
     if bounds:
-        axes.fill_between(*map(list, zip(*bounds, strict=True)), color=looks.colour, alpha=0.16, linewidth=0)  # type: ignore[arg-type]
+        places, lows, highs = map(list, zip(*bounds, strict=True))
+        axes.fill_between(places, lows, highs, color=looks.colour, alpha=0.16, linewidth=0)
 
 
 def verdict_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
