@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 from collections.abc import Iterator
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
@@ -14,10 +16,11 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.progress import set_quiet
 from positionbias.core.records import Answer, Passage, Qrel, Query
+from tests.forked import LIBRARIES, package_modules
 
 # No deadline: a machine under load is no failure. Derandomised: a failure is the same for everybody.
 settings.register_profile(
-    "posbias", deadline=None, derandomize=True, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+    "posbias", deadline=None, derandomize=True, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("posbias")
 
@@ -59,6 +62,14 @@ SPLITS = {
         ],
     ),
 }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _worker_processes() -> None:
+    """Load the libraries and the package once into the server from which worker processes are forked."""
+    if "PYTEST_XDIST_WORKER" in os.environ and "forkserver" in multiprocessing.get_all_start_methods():
+        multiprocessing.set_forkserver_preload([*LIBRARIES, *package_modules()])
+        forkserver.ensure_running()
 
 
 @pytest.fixture(autouse=True)

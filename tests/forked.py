@@ -1,6 +1,7 @@
 """Run a command or a script in a process of its own, forked from one that has the large libraries loaded: a test does not wait for their import.
 
-Nothing of positionbias is loaded before the fork, so what a command imports, registers and sets is its own.
+The package's modules are loaded before the fork as well: what only a cold start shows is tested in processes of its own
+(``tests/test_imports.py``, ``tests/cli/test_quick.py``, ``tests/cli/test_base_install.py``).
 """
 
 from __future__ import annotations
@@ -10,23 +11,26 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-__all__ = ["POSBIAS", "forked", "serve"]
+import positionbias
+
+__all__ = ["LIBRARIES", "POSBIAS", "forked", "package_modules", "serve"]
 
 LIBRARIES = (
     *("numpy", "pandas", "pyarrow.parquet", "scipy.stats", "torch", "transformers", "rich.console", "click", "msgspec"),
     # what trainings and pages load
     *("accelerate", "torch.distributed.tensor", "torch._dynamo", "ir_measures", "bm25s", "jinja2"),
-    *("matplotlib.backends.backend_svg", "matplotlib.figure", "matplotlib.style"),
+    *("matplotlib.backends.backend_svg", "matplotlib.figure", "matplotlib.style", "sentence_transformers"),
 )
 POSBIAS = "from positionbias.cli.main import main; main()"
 
@@ -75,7 +79,7 @@ def _server() -> _Server:
 
 def serve() -> None:
     """Answer each request, a line of JSON, with the exit code of a fork that runs the command."""
-    for name in LIBRARIES:
+    for name in (*LIBRARIES, *package_modules()):
         importlib.import_module(name)
     gc.freeze()
     # not sys.stdin and sys.stdout: the forks need them as at a start
@@ -90,6 +94,13 @@ def serve() -> None:
             _become(**request)
             _end(_run(code))
         os.write(answers, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+def package_modules() -> Iterator[str]:
+    """Yield the package's modules, but for those that start the command or need a package that may be missing."""
+    for module in pkgutil.walk_packages(positionbias.__path__, "positionbias."):
+        if not module.name.endswith((".__main__", ".pyterrier", ".sbert")):
+            yield module.name
 
 
 def _become(arguments: list[str], cwd: str, environment: dict[str, str], out: str, err: str) -> None:

@@ -57,13 +57,13 @@ def first_stage(task: Task, name: str, depth: int) -> Task:
 def test_a_verdict_is_equal_to_the_bit_at_any_depth_and_with_any_first_stage(task: Task) -> None:
     found = {
         (name, depth): passage(results_of(first_stage(task, name, depth), front, replace(SETTINGS, depth=depth)))
-        for name, depth in (("words", 10), ("words", 30), ("words", 100), ("backwards", 30))
+        for name, depth in (("words", 10), ("words", 100), ("backwards", 30))
     }
     shares = {key: [one for one in verdict.effects if one.unit == "worth"] for key, verdict in found.items()}
     said = {key: (verdict.preference, verdict.exceeds, verdict.margin, shares[key]) for key, verdict in found.items()}
     assert len(shares["words", 10]) == 3
     assert all(one == said["words", 10] for one in said.values())
-    assert [verdict.sentences[0] for verdict in found.values()] == [found["words", 10].sentences[0]] * 4
+    assert [verdict.sentences[0] for verdict in found.values()] == [found["words", 10].sentences[0]] * 3
     # the words of the query weigh 2 in front and 1 at the end; where the evidence stands by itself they weigh 1 to 2, 1.5 on average
     assert found["words", 10].preference is Preference.FRONT
     assert shares["words", 10][0].value == pytest.approx(-1 / 1.5, abs=0.03)

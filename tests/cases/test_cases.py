@@ -77,10 +77,27 @@ CASES: dict[str, Case] = {
 }
 
 
+SCRIPT = """import runpy, sys, warnings
+warnings.simplefilter("default")
+del sys.argv[0]
+sys.path.insert(0, "")
+runpy.run_path(sys.argv[0], run_name="__main__")"""
+PYTHON = """#!/bin/sh
+case "$1" in
+    server.py|-*) exec "{python}" "$@" ;;
+    *) exec "{client}" --script "$@" ;;
+esac
+"""
+
+
 class _Handler(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         request = json.loads(self.rfile.readline())
-        done = forked.forked(request["arguments"], Path(request["cwd"]), {**request["environment"], "PYTHONWARNINGS": "error"})
+        arguments, environment = request["arguments"], {**request["environment"], "PYTHONWARNINGS": "error"}
+        code = forked.POSBIAS
+        if arguments[0] == "--script":
+            code, arguments = SCRIPT, arguments[1:]
+        done = forked.forked(arguments, Path(request["cwd"]), environment, code)
         self.wfile.write(json.dumps([done.stdout, done.stderr, done.returncode]).encode() + b"\n")
 
 
@@ -88,12 +105,14 @@ class _Handler(socketserver.StreamRequestHandler):
 def environment() -> Iterator[dict[str, str]]:
     """Variables with which a script finds ``$POSBIAS`` and ``$PY``; commands run one at a time, in forks."""
     with TemporaryDirectory() as folder:
-        place = Path(folder, "posbias")
-        place.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{CLIENT}" "$@"\n')
-        place.chmod(0o755)
+        posbias, python = Path(folder, "posbias"), Path(folder, "python")
+        posbias.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{CLIENT}" "$@"\n')
+        python.write_text(PYTHON.format(python=sys.executable, client=posbias))
+        for place in (posbias, python):
+            place.chmod(0o755)
         with socketserver.UnixStreamServer(f"{folder}/socket", _Handler) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            yield {"POSBIAS": str(place), "PY": sys.executable, "POSBIAS_SOCKET": f"{folder}/socket"}
+            yield {"POSBIAS": str(posbias), "PY": str(python), "POSBIAS_SOCKET": f"{folder}/socket"}
             server.shutdown()
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import pytest
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.run import read_run
+from tests.forked import forked
 
 from ..tiny import candidates, planted, saved_tk, tiny_encoder
 
@@ -121,7 +122,7 @@ def test_a_full_disk(collection, run_path, model, tmp_path):
     collection.find(["any"])  # the index of ids is made beforehand
     place = tmp_path / "room"
     arguments = ("rerank", collection.path, "--model", model, "--candidates", run_path, "--out", place / "tk.run")
-    done = subprocess.run([sys.executable, "-c", FULL_DISK, *map(str, arguments)], capture_output=True, text=True)
+    done = forked(arguments, tmp_path, os.environ, FULL_DISK)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert f"{place}" in done.stderr
     assert done.stderr.endswith("; what is finished is kept: run the same command again to go on\n")

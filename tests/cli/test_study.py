@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import positionbias
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
@@ -42,30 +41,6 @@ LITTLE = (
     "--depth", 3, "--train-depth", 3, "--max-steps", 1, "--validate-every", 1, "--batch-size", 4, "--threads", 1,
     "--seeds", 1, "--rotations", 1, *SMALL,
 )  # fmt: skip
-
-
-def test_some_of_the_test_queries(collection, tmp_path, capsys):
-    command = ("study", "position-bias", collection.path, "--out", tmp_path / "study", *LITTLE, "--test-queries", 7)
-    code, out, err = posbias(capsys, *command, "--json")
-    assert code == 0, err
-    results = json.loads(out)["results"]
-    assert {one["count"] for one in results if one["kind"] == "per_query"} == {7}
-    whole = [
-        one["payload"]["notes"]["queries"]
-        for one in results
-        if one["kind"] == "comparison" and "whole" in one["payload"]["subset"]
-    ]
-    assert whole
-    assert max(whole) <= 7
-    (told,) = (
-        one["payload"]["text"] for one in results if one["kind"] == "finding" and "cut through" in one["payload"]["text"]
-    )
-    assert "of the 7 test queries" in told
-    assert read_manifest(tmp_path / "study" / "results").settings["study"]["test_queries"] == 7
-    drawn = set(read_run(tmp_path / "study" / "runs" / "7-queries-of-test.run"))
-    assert drawn < set(read_run(tmp_path / "study" / "runs" / "bm25-test.run"))
-    code, _, err = posbias(capsys, *command[:-1], 0)
-    assert (code, "--test-queries" in err) == (2, True)
 
 
 def test_drawn_queries_without_candidates_count(collection, tmp_path):
@@ -215,9 +190,3 @@ def test_the_demo_goes_on_where_it_was_stopped(small_demo, tmp_path, capsys, mon
     assert (collection.name, collection.manifest.settings["seed"], len(collection)) == ("planted", 4, 100)
     study = read_manifest(place / "results").settings["study"]
     assert (study["seed"], study["seeds"], study["draws"]) == (4, [4], [4])
-
-
-def test_the_demo_from_python_gives_its_results(small_demo, tmp_path):
-    found = positionbias.demo(seed=4, workers=1, out=tmp_path / "demo")
-    assert (tmp_path / "demo" / "report.html").exists()
-    assert "What was found" in str(found)

@@ -9,12 +9,10 @@ import pytest
 
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
-from positionbias.core.manifest import read_manifest
 from positionbias.models.new_encoder import make_encoder
 from positionbias.models.settings import EncoderSettings
 
 from ..tiny import PLANTED, TINY, planted
-from .conftest import RunPosbias
 
 GIVEN = ["--target", "test", "--target-relevant-from", 1, "--out", "./study", "--depth", 6]
 GIVEN += ["--train-depth", 8, "--threads", 1, "--batch-size", 8, "--loss", "kl", "--no-doses", "--seeds", 1]
@@ -61,28 +59,3 @@ def test_bad_options(
         assert (stop.value.code, said.count("\n")) == (2, 1), said
         assert line in said
     assert not (tmp_path / "study").exists()
-
-
-def test_a_teacher_of_its_own(run_posbias: RunPosbias, command: list[object], tmp_path: Path) -> None:
-    more = [
-        "--teacher",
-        "tk",
-        "--teacher-set",
-        "learning_rate=0.002",
-        "--target",
-        "validation",
-        "--contaminate",
-        "test",
-        "--warmup-steps",
-        1,
-    ]
-    for assignment in SHAPE:
-        more += ["--teacher-set", assignment]
-    done = run_posbias(*command, *more)
-    assert done.returncode == 0, done.stderr
-    assert "What was found" in done.stdout
-    made = sorted(path.name for path in (tmp_path / "study" / "models").glob("teacher-*"))
-    assert made == ["teacher-tk-clean-seed-1", "teacher-tk-test-seed-1"]
-    teacher = read_manifest(tmp_path / "study" / "models" / made[1]).settings
-    assert (teacher["training"]["learning_rate"], teacher["model"]["dimension"]) == (0.002, TINY.dimension)
-    assert (teacher["training"]["warmup_steps"], teacher["training"]["warmup_share"]) == (1, 0.0)

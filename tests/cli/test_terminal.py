@@ -53,17 +53,9 @@ def hostile(tmp_path: Path) -> Collection:
     "arguments",
     [
         ["show", "COLLECTION"],
-        ["show", "COLLECTION", "--json"],
-        ["histogram", "COLLECTION", "--split", "test"],
         ["evaluate", "x.run", "--collection", "COLLECTION"],
-        ["evaluate", "x.run", "--collection", "COLLECTION", "--json"],
-        ["debias", "COLLECTION", "--out", f"./r{OSC}"],
         ["debias", "data.tsv", "--out", "-"],
-        ["select", "COLLECTION", "--split", OSC, "--answers-in", "0:0.5", "--out", "./s"],
-        ["show", f"nowhere{OSC}"],
-        [f"no{OSC}"],
         ["show", f"--{OSC}"],
-        ["completion", OSC],
     ],
     ids=lambda arguments: ascii(" ".join(arguments)),
 )

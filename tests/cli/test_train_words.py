@@ -36,7 +36,7 @@ OPTIONS = {
     "duet": ("--filters", 16, "--ngraphs", 200, "--passage-length", 100, "--pooling-window", 10, "--learning-rate", 0.003),
     "pacrr": ("--dimension", 32, "--filters", 4, "--learning-rate", 0.02),
 }
-TRAINING = ("--threads", 1, "--max-steps", 60, "--validate-every", 30)
+TRAINING = ("--threads", 1, "--max-steps", 40, "--validate-every", 20)
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +74,9 @@ def test_trained_and_re_ranked_with(kind: str, collection: Collection, runs: dic
     if isinstance(checkpoint.model, PACRR):
         assert checkpoint.model.idf[2] < checkpoint.model.idf[-1]  # the most frequent word and a rare one
     rerank = ("rerank", collection.path, "--model", tmp_path / "m.ckpt", "--candidates", runs["test"], "--depth", 8)
-    for name in ("one", "two"):
-        code, _, err = posbias(capsys, *rerank, "--out", tmp_path / f"{name}.run")
-        assert code == 0, err
-    assert (tmp_path / "one.run").read_bytes() == (tmp_path / "two.run").read_bytes()
-    found = ranks(collection, tmp_path / "one.run")
+    code, _, err = posbias(capsys, *rerank, "--out", tmp_path / "test.run")
+    assert code == 0, err
+    found = ranks(collection, tmp_path / "test.run")
     # the one relevant passage's gain, and its mean over a random order's places
     chance = mean(mean(1 / log2(1 + rank) for rank in range(1, of + 1)) for _, of in found)
     assert mean(1 / log2(1 + rank) for rank, _ in found) > chance + 0.1

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from positionbias.core.errors import StorageError
 from positionbias.core.manifest import Manifest
 from positionbias.core.run_blocks import run_blocks
 from tests.clicks.conftest import contents, draw
+from tests.forked import forked
 
 
 def test_an_interrupted_run_goes_on(clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,13 +105,8 @@ def test_a_full_disk_leaves_no_draw_that_is_cut(clicks: tuple[Collection, Path],
     whole = list(draw(tmp_path / "whole", clicks, negatives=2, triples=20))
     out = tmp_path / "set"
     # all but the last query, 57 positives with two negatives each, make 2,736 bytes, of which the disk takes 2,600
-    done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, clicks[0].path, clicks[1], out, "2600"],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = forked([clicks[0].path, clicks[1], out, 2600], Path(__file__).parents[2], os.environ, FULL_DISK)
+    assert done.returncode == 0, done.stderr
     assert "found: File too large" in done.stdout
     assert done.stdout.endswith("what is finished is kept: run the same command again to go on\n")
     assert list(draw(out, clicks, negatives=2, triples=20)) == whole

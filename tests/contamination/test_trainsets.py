@@ -211,7 +211,7 @@ def test_a_target_of_another_corpus_is_merged(tmp_path: Path) -> None:
     assert {group.query_id for group in stored if group.query_id.startswith("covid:")} == {"covid:t0", "covid:t1"}
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(data=st.data(), one=st.floats(0, 1), other=st.floats(0, 1), size=st.integers(2, 6), seed=st.integers(0, 9))
 def test_any_share_begins_as_a_larger_one(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, one: float, other: float, size: int, seed: int

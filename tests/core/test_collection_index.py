@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.core import collection_index
@@ -47,6 +47,7 @@ def test_an_id_that_is_not_unicode_is_unknown(small_collection: Collection) -> N
     assert small_collection.find(["\ud800", "p-word"]).tolist() == [-1, 6]
 
 
+@settings(max_examples=20)
 @given(st.sets(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=40), st.sets(st.text(), max_size=10))
 def test_any_ids_are_found_and_others_are_not(
     tmp_path_factory: pytest.TempPathFactory, ids: set[str], others: set[str]

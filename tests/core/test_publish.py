@@ -23,6 +23,7 @@ from positionbias.core.errors import InputError, OutputExistsError, StorageError
 from positionbias.core.manifest import Manifest, read_manifest, write_manifest
 from positionbias.core.publish import atomic_file, atomic_folder, recover, refuse_existing
 from positionbias.core.run import read_run
+from tests.forked import forked
 
 MANIFEST = json.dumps({"kind": "results", "command": "a test", "format_version": 1, "files": {"a": {}, "text": {}}})
 
@@ -175,7 +176,7 @@ except StorageError as error:
     print(error)
     sys.exit(error.exit_code)
 """
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    done = forked([], tmp_path, os.environ, code)
     assert (done.returncode, done.stderr) == (2, "")
     assert done.stdout.count("\n") == 1
     assert done.stdout.startswith(str(tmp_path / "out"))  # not the temporary name beside it

@@ -20,7 +20,7 @@ def test_spaces_tabs_and_blank_lines(tmp_path):
 ID = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_size=1, max_size=8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.dictionaries(st.tuples(ID, ID), st.integers(-2, 9), min_size=1), st.sampled_from(["q.txt", "q.txt.gz"]))
 def test_what_is_written_is_read_again(tmp_path_factory, judged, name):
     path = tmp_path_factory.mktemp("trec") / name

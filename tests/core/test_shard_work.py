@@ -422,7 +422,7 @@ for line in sys.stdin:
 ALL = {f"passages/{name}": text for name, text in WANTED.items()}
 
 
-@pytest.mark.parametrize("mode", ["new", "overwrite", "two-steps"])
+@pytest.mark.parametrize("mode", ["overwrite", "two-steps"])
 def test_kill_9_between_any_two_steps(tmp_path: Path, mode: str) -> None:
     """A run ended at its n-th step for n = 0, 1, 2 …, each time followed by a whole one."""
     with subprocess.Popen([sys.executable, "-c", KILLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as runner:

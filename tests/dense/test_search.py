@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +33,7 @@ from positionbias.dense.settings import AnnSettings, DenseSearch, Index
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
+from tests.forked import forked
 
 from .conftest import saved_dot
 from .made import write_vectors
@@ -186,7 +186,8 @@ except StorageError as error:
 def test_a_full_disk_does_not_stop_a_search_and_two_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
     vectors = write_vectors(tmp_path / "v", np.random.default_rng(3).standard_normal((900, 8)).astype(np.float32))
-    full = subprocess.run([sys.executable, "-c", FULL, str(vectors.path)], capture_output=True, text=True, check=True)
+    full = forked([vectors.path], tmp_path, os.environ, FULL)
+    assert full.returncode == 0, full.stderr
     assert full.stdout.count("\n") == 1
     assert "hnsw-links-16-build_width-100: wanted to keep an index here, or in " in full.stdout
     assert "; found: File too large, in both; free some space, or set TMPDIR" in full.stdout

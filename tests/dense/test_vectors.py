@@ -363,13 +363,12 @@ def test_vectors_compared_by_cosine_are_kept_at_length_one(collection: Collectio
     np.testing.assert_allclose(unit, raw / np.linalg.norm(raw, axis=1, keepdims=True), rtol=1e-6)
 
 
-@pytest.mark.parametrize("engine", [{"workers": 2}, {"workers": 3}])
 def test_workers_change_no_byte(
-    checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: dict[str, int]
+    checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 8)
     encode_collection(checkpoint, collection, tmp_path / "alone")
-    with open_engine("local", **engine) as map_shards:
+    with open_engine("local", workers=2) as map_shards:
         spread = Spread(Computing().loading(checkpoint.path), map_shards)
         shared = encode_collection(checkpoint, collection, tmp_path / "shared", spread=spread)
     assert content_of(tmp_path / "shared") == content_of(tmp_path / "alone")

@@ -57,7 +57,7 @@ def test_an_address_where_no_ray_answers_is_one_clear_line() -> None:
                 caller.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
 
         threading.Thread(target=answer, daemon=True).start()
-        cases = ((f"127.0.0.1:{port}", "something that is not Ray"), ("head", "invalid literal"), ("none.invalid:6379", "."))
+        cases = ((f"127.0.0.1:{port}", "something that is not Ray"), ("head", "invalid literal"))
         for address, found in cases:
             with (
                 pytest.raises(

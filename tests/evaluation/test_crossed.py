@@ -118,7 +118,7 @@ def test_bad_values() -> None:
 
 
 @given(st.integers(3, 6), st.integers(1, 3), st.integers(2, 8), st.integers(0, 10_000))
-@given_settings(max_examples=40, deadline=None)
+@given_settings(max_examples=25, deadline=None)
 def test_a_balanced_layout_is_the_analysis_of_variance(seeds: int, rotations: int, clusters: int, seed: int) -> None:
     values = np.random.default_rng(seed).normal(size=(seeds, rotations, 3 * clusters))
     found = crossed(values, [f"p{place // 3}" for place in range(3 * clusters)])
@@ -179,7 +179,7 @@ def test_groups_of_queries_apart() -> None:
 
 
 @given(st.integers(0, 10_000), st.floats(-3, 3), st.floats(0.1, 3))
-@given_settings(max_examples=30, deadline=None)
+@given_settings(max_examples=25, deadline=None)
 def test_order_says_nothing_and_scale_scales(seed: int, shift: float, scale: float) -> None:
     random = np.random.default_rng(seed)
     values, labels = random.normal(size=(3, 2, 9)), list("aabbccdde")

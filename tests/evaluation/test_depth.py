@@ -88,7 +88,7 @@ def rankings(draw):
     return Run("first", candidates), Run("model", rescored), [*qrels, Qrel("extra", "p1", 1)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rankings(), st.sampled_from([1, 3, 10]))
 def test_every_depth_equals_ir_measures(case, cutoff):
     candidates, rescored, qrels = case
@@ -116,7 +116,7 @@ def ndcg(ranked, grades, cutoff):
     return dcg[0] / dcg[1] if dcg[1] else 0.0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rankings(), st.sampled_from([1, 3, 10]), st.sampled_from([1, 7, 1_000_000]))
 def test_every_depth_equals_a_brute_force_loop(case, cutoff, block):
     candidates, rescored, qrels = case

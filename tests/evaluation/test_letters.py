@@ -91,7 +91,7 @@ def test_letters_run_out():
         letters([{"q": 1.0}] * 27)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(2, 4), st.integers(2, 60), st.integers(0, 1000), st.sampled_from([2, 3, 12]))
 def test_every_pair_has_its_p_and_the_higher_mean_its_letter(count, queries, seed, decimals):
     random = np.random.default_rng(seed)

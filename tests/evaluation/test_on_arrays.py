@@ -29,7 +29,7 @@ RUNS = st.dictionaries(st.sampled_from(QUERIES), st.dictionaries(st.sampled_from
 JUDGED = st.lists(st.builds(Qrel, st.sampled_from(QUERIES), st.sampled_from(PASSAGES), GRADES), min_size=1, max_size=40)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(RUNS, JUDGED)
 def test_values_equal_those_of_ir_measures(scores: dict[str, dict[str, float]], qrels: list[Qrel]) -> None:
     run = Run(scores)
@@ -53,7 +53,7 @@ def test_values_equal_those_of_ir_measures(scores: dict[str, dict[str, float]], 
         assert list(found[name]) == sorted(grades)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(RUNS, st.lists(JUDGED, min_size=1, max_size=3))
 def test_one_evaluator_measures_many_runs_alike(scores: dict[str, dict[str, float]], chunks: list[list[Qrel]]) -> None:
     qrels = [qrel for chunk in chunks for qrel in chunk]

@@ -155,7 +155,7 @@ VALUES = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(VALUES)
 def test_tests_equal_scipy_and_signs_are_symmetric(pairs):
     before, after = np.array(pairs, dtype=float).T

@@ -55,7 +55,7 @@ SCORE = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_equals_a_plain_sum_and_sort(tmp_path_factory, data):
     size = data.draw(st.integers(1, 40))

@@ -110,7 +110,7 @@ WORDS = st.sampled_from(["red", "fox", "hen", "song", "the"])
 TEXT = st.lists(WORDS, max_size=6).map(" ".join)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=12), TEXT, st.integers(1, 14))
 def test_equals_a_plain_loop(tmp_path_factory, texts, query, depth):
     terms = [[word for word in text.split() if word != "the"] for text in texts]

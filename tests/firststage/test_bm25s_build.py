@@ -95,7 +95,7 @@ WORDS = st.sampled_from(["red", "fox", "foxes", "hen", "song", "the", "Rome's", 
 TEXT = st.lists(WORDS, max_size=8).map(" ".join)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.lists(TEXT, max_size=6), min_size=1, max_size=5), st.integers(1, 12))
 def test_equals_bm25s_however_it_is_cut(tmp_path_factory, shards, size):
     path = tmp_path_factory.mktemp("cut")
@@ -119,7 +119,7 @@ def test_the_same_bytes_from_other_shards_ranges_and_workers(tmp_path, monkeypat
     assert built(collection, tmp_path / "four") == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=9), min_size=1, max_size=6))
 def test_the_best_scores_of_each_term(scores):
     with pytest.MonkeyPatch.context() as patch:
@@ -129,7 +129,7 @@ def test_the_best_scores_of_each_term(scores):
     assert found.tolist() == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=9), min_size=1, max_size=6), st.integers(1, 5))
 def test_rows_must_rise_within_each_term(terms, size):
     with pytest.MonkeyPatch.context() as patch:

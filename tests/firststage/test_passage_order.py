@@ -60,7 +60,7 @@ def test_the_checksum_tells_the_order_and_where_an_id_ends(tmp_path):
     assert len(others | {expected}) == 5
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.text(min_size=1, max_size=4), min_size=1, max_size=30, unique=True), st.integers(0, 30))
 def test_any_ids(tmp_path_factory, ids, cut):
     collection = collection_of(tmp_path_factory.mktemp("ids") / "c", [ids[:cut], ids[cut:]])

@@ -54,7 +54,7 @@ def test_three_words_by_hand() -> None:
 
 
 @given(st.integers(1, 7), st.integers(1, 9), st.integers(1, 2), st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_relative_positions_against_loops(length: int, distance: int, batch: int, data: st.DataObject) -> None:
     query, key, value = parts(batch, 2, length, 3)
     relative = RelativePositions(3, distance)

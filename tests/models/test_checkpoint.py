@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-import subprocess
-import sys
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.manifest import Manifest
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
 from positionbias.models.protocols import pad_rows
+from tests.forked import forked
 from tests.sealing import reseal
 
 from ..tiny import tiny_tk
@@ -188,7 +188,8 @@ except StorageError as error:
 
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
     place = tmp_path / "full" / "tk.ckpt"
-    done = subprocess.run([sys.executable, "-c", FULL_DISK, str(place)], capture_output=True, text=True, check=True)
+    done = forked([place], tmp_path, os.environ, FULL_DISK)
+    assert done.returncode == 0, done.stderr
     (line,) = done.stdout.splitlines()
     assert "tk.ckpt/model.safetensors: wanted to write here; found: " in line
     assert "partial" not in line

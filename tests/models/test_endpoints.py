@@ -541,7 +541,6 @@ def embed_by_cosine(texts: list[str]) -> np.ndarray:
 @pytest.mark.parametrize(
     ("form", "local", "retrieve"),
     [
-        ("openai:hash", embed_by_cosine, False),
         ("openai:hash", embed_by_cosine, True),
         ("rerank:bag", overlap, False),
         ("chat:judge", ranked_by_overlap, False),

@@ -225,13 +225,11 @@ def encoder_checkpoint(kind: str, folder: Path) -> Path:
     return folder / "own.ckpt"
 
 
-@pytest.mark.parametrize("kind", ["tk", "colbert"])
-def test_what_was_pushed_is_loaded_by_its_id(kind: str, hub: Hub, checkpoint: Path, tmp_path: Path) -> None:
-    own = checkpoint if kind == "tk" else encoder_checkpoint(kind, tmp_path)
+def test_what_was_pushed_is_loaded_by_its_id(hub: Hub, checkpoint: Path, tmp_path: Path) -> None:
     collection = Collection(tmp_path / "planted")
     candidates(collection, tmp_path)
-    assert push(hub, own, "me/ranker").returncode == 0
-    pb.rerank(collection, model=own, candidates=tmp_path / "test.run", out=tmp_path / "here.run")
+    assert push(hub, checkpoint, "me/ranker").returncode == 0
+    pb.rerank(collection, model=checkpoint, candidates=tmp_path / "test.run", out=tmp_path / "here.run")
     rerank = (
         "-m",
         "positionbias",

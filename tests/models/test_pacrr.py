@@ -112,7 +112,7 @@ ROWS = st.lists(st.integers(1, 9), max_size=9)
 
 
 @given(st.lists(st.tuples(ROWS, ROWS), min_size=1, max_size=6), st.integers(0, 4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_same_score_in_any_batch(pairs: list[tuple[list[int], list[int]]], padding: int) -> None:
     made = model()
     queries, passages = pad_rows([q for q, _ in pairs]), pad_rows([p for _, p in pairs])

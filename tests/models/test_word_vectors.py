@@ -268,7 +268,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_characters=" \n\r\0"), min_
 FLOATS = st.floats(-1e6, 1e6, width=32)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.dictionaries(WORDS, st.lists(FLOATS, min_size=3, max_size=3), min_size=1, max_size=5), st.integers(0, 3))
 def test_every_form_gives_back_what_was_written(
     tmp_path_factory: pytest.TempPathFactory, vectors: dict[str, list[float]], form: int
@@ -283,7 +283,7 @@ def test_every_form_gives_back_what_was_written(
     assert {word: vector.tolist() for word, vector in found.vectors.items()} == vectors
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.sampled_from(sorted(FORMS)), st.integers(0, 400), st.integers(0, 255), st.booleans())
 def test_a_damaged_byte_or_a_lost_end_is_read_or_one_line(
     tmp_path_factory: pytest.TempPathFactory, form: str, place: int, byte: int, cut: bool

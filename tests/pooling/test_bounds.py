@@ -53,7 +53,7 @@ def test_one_more_relevant_document_can_lower_average_precision() -> None:
     assert (bounds.score.item(), bounds.high.item()) == (1.0, 1.0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data(), name=st.sampled_from(NAMES))
 def test_no_choice_leaves_the_bounds(data: st.DataObject, name: str) -> None:
     """Documents of both runs, and two that neither has, may be relevant."""

@@ -74,7 +74,7 @@ PASSAGES = st.lists(st.lists(st.integers(0, 5), max_size=7), max_size=6)
 
 
 @given(PASSAGES, st.integers(0, 999), st.sampled_from(["different", "all"]), st.sampled_from([1, 400, 1 << 30]))
-@settings(max_examples=120)
+@settings(max_examples=25)
 def test_equals_a_loop_over_every_pair(passages: list[list[int]], seed: int, pairs: str, memory_bytes: int) -> None:
     count = sum(map(len, passages))
     vectors = np.random.default_rng(seed).standard_normal((count, 3))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +18,7 @@ from positionbias.models.protocols import pad_rows
 from positionbias.models.tk import TK
 from positionbias.probe import encode
 from positionbias.probe.encode import encode_passages
+from tests.forked import forked
 
 from ..tiny import TINY, collection_of, tiny_tk
 
@@ -146,14 +145,8 @@ except StorageError as error:
 def test_a_full_disk_is_one_line(collection: Collection, tmp_path: Path) -> None:
     place = tmp_path / "small"
     place.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, collection.path],
-        cwd=Path(__file__).parents[2],
-        env={**os.environ, "TMPDIR": str(place)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = forked([collection.path], Path(__file__).parents[2], {**os.environ, "TMPDIR": str(place)}, FULL_DISK)
+    assert done.returncode == 0, done.stderr
     (line,) = done.stdout.splitlines()
     assert line.startswith(f"{place}: wanted 1.")  # 49 words of 8 numbers of 4 bytes: 1.57e-06 GB
     assert "GB for the term vectors of " in line

@@ -196,7 +196,7 @@ def test_a_bucket_is_sorted_by_length_then_cut_and_shuffled(collection: Collecti
 
 
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(0, 7))
-@settings(max_examples=30)
+@settings(max_examples=25)
 def test_buckets_hold_each_pair_once_and_can_be_entered_anywhere(
     collection: Collection, model: TK, size: int, bucket: int, start: int
 ) -> None:

@@ -101,7 +101,7 @@ def test_ranknet_reads_the_order_alone() -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     groups=st.lists(
         st.lists(st.tuples(st.floats(-20, 20), st.floats(-20, 20)), min_size=2, max_size=5), min_size=1, max_size=5
