@@ -52,7 +52,7 @@ def uses(path: Path) -> list[str]:
             found += [node.attr] if node.attr in NAMES else []
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(("/proc", "/sys/")):
             found.append(node.value)
-        elif isinstance(node, ast.Call) and "CDLL(None" in ast.unparse(node)[:40]:
+        elif isinstance(node, ast.Call) and "CDLL" in ast.dump(node.func) and ast.dump(node.args[0]) == "Constant(value=None)":
             found.append("the C library")
     return [f"{path.relative_to(PACKAGE)}: {name}" for name in found]
 

@@ -300,7 +300,10 @@ def test_every_way_to_a_library_leads_through_the_door() -> None:
     """Whoever calls from_pretrained, or makes a model of sentence-transformers, has called the door."""
     found = {}
     for path in (Path(positionbias.__file__).parent).rglob("*.py"):
-        for function in [item for item in ast.walk(ast.parse(path.read_text())) if isinstance(item, ast.FunctionDef)]:
+        text = path.read_text()
+        if "from_pretrained" not in text and "sentence_transformers" not in text:
+            continue
+        for function in [item for item in ast.walk(ast.parse(text)) if isinstance(item, ast.FunctionDef)]:
             code = ast.unparse(function)
             calls = [item.func for item in ast.walk(function) if isinstance(item, ast.Call)]
             loads = any(isinstance(item, ast.Attribute) and item.attr == "from_pretrained" for item in calls)
