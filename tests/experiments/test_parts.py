@@ -48,7 +48,7 @@ def four_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("four_processors")
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [2])
 def test_parts_have_the_threads_of_their_trainings_in_every_process(tmp_path: Path, threads: int) -> None:
     before, told = torch.get_num_threads(), list[str]()
     steps = Steps(tmp_path, told.append)

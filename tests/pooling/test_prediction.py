@@ -41,13 +41,13 @@ def test_what_no_draw_tells_of_is_found_as_a_floor() -> None:
     floor = 0.001
     random = np.random.default_rng(3)
     given = []
-    for _ in range(300):
+    for _ in range(100):
         deviation = random.choice([0.0003, 0.003, 0.03], 5)
         given.append(Errors(random.standard_normal(5) * np.hypot(deviation, floor), deviation))
     found = calibrated(given)
     assert found is not None
-    assert (found.floor, found.scale) == (floor, pytest.approx(1, abs=0.1))
-    assert found.covered == pytest.approx(0.95, abs=0.02)
+    assert (found.floor, found.scale) == (floor, pytest.approx(1, abs=0.15))
+    assert found.covered == pytest.approx(0.95, abs=0.03)
 
 
 def test_three_groups_are_too_few() -> None:

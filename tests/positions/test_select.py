@@ -303,16 +303,3 @@ def test_what_does_not_fit_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="--queries: wanted at least 1; found 0"):
         Selection(FRONT, queries=0)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["whole"]
-
-
-@pytest.mark.realdata
-def test_squads_first_fifth(posbias_data: Path, tmp_path: Path) -> None:
-    from positionbias.formats.squad import import_squad
-
-    folder = posbias_data / "squad"
-    whole = import_squad([folder / "train44-v1.1.json"], folder / "dev-v1.1.json", tmp_path / "squad")
-    facts = select(whole, tmp_path / "front", Selection(FRONT)).manifest.content["selection"]
-    assert (facts["queries"], facts["without_known_position"]) == (11_877, 0)
-    payload = position_histogram(whole, "train").payload
-    assert isinstance(payload, PositionHistogram)
-    assert facts["kept"] == round(payload.figures.first_fifth.value * 11_877)

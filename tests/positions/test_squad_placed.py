@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.audit.evidence import evidence_of
 from positionbias.core.collection import Collection
 from positionbias.formats.squad import import_squad
 from positionbias.positions.density import Density
 from positionbias.positions.place import place, placed_questions, placement_results
-from positionbias.positions.settings import Matching, Placing
+from positionbias.positions.settings import Placing
 from positionbias.results.payloads import PlaceHistogram
 
 pytestmark = pytest.mark.realdata
@@ -47,15 +46,3 @@ def test_what_is_kept_and_where_answers_start(squad: Collection, tmp_path: Path)
         front, end = (histogram[split].reached for histogram in starts)
         assert front[0] / sum(front) == pytest.approx(0.78, abs=0.01)
         assert end[-1] / sum(end) == pytest.approx(0.71, abs=0.01)
-
-
-def test_places_fit_and_evidence_stands_there(squad: Collection, tmp_path: Path) -> None:
-    placed = place(squad, tmp_path / "placed", Placing(Density("front", 0.8)))
-    texts = dict(placed.passages())
-    for split, histogram in histograms(placed, "sentence places").items():
-        assert histogram.p is not None
-        assert histogram.p > 0.01
-        assert all(texts[answer.passage_id][answer.start : answer.end] == answer.text for answer in placed.answers(split))
-        table = placed_questions(placed, split)
-        found = evidence_of(placed, split, placed.qrels(split), Matching()).by_query
-        assert sorted(found) == sorted(table.query_ids)

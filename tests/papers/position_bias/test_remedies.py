@@ -32,14 +32,12 @@ from positionbias.papers.position_bias.remedy_table import remedy_figure, remedy
 from positionbias.papers.position_bias.settings import RemedySettings
 from positionbias.papers.position_bias.study import best_of
 from positionbias.papers.position_bias.tiles import position_tiles
-from positionbias.report.html import report_tables, write_report
-from positionbias.report.load import load_studies
 from positionbias.results.payloads import Finding, PerQuery, TrainingCurve
 from positionbias.results.result import Facts, Result, load_results
 from positionbias.results.select import of_type
 from positionbias.training.config import TrainConfig
 
-from ...tiny import TINY, candidates, planted, tiny_encoder
+from ...tiny import TINY, planted, tiny_encoder
 
 TRAINING = TrainConfig(
     batch_size=8, max_steps=2, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=10, threads=1
@@ -123,18 +121,6 @@ def test_validation_chooses_how_to_calibrate(tmp_path: Path) -> None:
     assert len(remedy_table(results).rows) == 2
 
 
-def test_a_student_learns_from_all_candidates_of_a_given_run(tmp_path: Path) -> None:
-    """Negatives come from the whole run, here five times as deep as ``train_depth``."""
-    collection = planted(tmp_path / "planted")
-    given = {"train": candidates(collection, tmp_path, 30)["train"]}
-    training = replace(TRAINING, max_steps=20, validate_every=20)
-    settings = replace(
-        SETTINGS, models=(ModelSettings("tk", TINY, training),), candidates=given, remedies=("taught by rotations",)
-    )
-    results = load_results(run_remedies(collection, settings, Workspace(tmp_path / "study")))
-    assert "taught by rotations" in {one.facts.variant for one in results}
-
-
 def test_log_probabilities_are_not_taught() -> None:
     model = ModelSettings("mono_t5", encoder="t5")
     settings = replace(SETTINGS, models=(model,))
@@ -185,15 +171,6 @@ def test_what_rotation_does_recommends_no_remedy() -> None:
     assert position_tiles(turned)[0].advice.startswith("Use tk-original, rotate:4")
     compared = made(spread(0.7, 2), spread(0.5, 3))
     assert position_tiles([*turned, *compared])[0].advice.startswith("Look at “Remedies: quality and bias”")
-
-
-def test_its_page_has_the_picture_and_the_table(finished: Path, tmp_path: Path) -> None:
-    text = write_report([finished], tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Remedies: quality and bias" in text
-    assert "rotate:2 at inference" in text
-    tables = report_tables(load_studies([finished]))
-    assert len(tables["remedies"].rows) == 11
-    assert "architecture" not in tables  # which compares shapes
 
 
 QUERIES = [f"q{number}" for number in range(200)]
@@ -337,7 +314,7 @@ def test_two_trainings_decide_no_dominance() -> None:
 def test_remedies_that_do_nothing_are_dominated_at_most_in_one_of_twenty_studies() -> None:
     draws = np.random.default_rng(7)
     alarms = 0
-    for _ in range(60):
+    for _ in range(30):
         results = [
             of_system(variant, measure, (mean + draws.normal(0, 0.02) + draws.normal(0, 0.1, len(QUERIES))).tolist(), seed)
             for variant in (NO_REMEDY, "rotated once", "random offsets", "no positions")
@@ -345,7 +322,7 @@ def test_remedies_that_do_nothing_are_dominated_at_most_in_one_of_twenty_studies
             for measure, mean in (("nDCG@10", 0.8), (MOVED, -1.0))
         ]
         alarms += worse(results).holds is True
-    assert alarms <= 6  # 3 expected at most: 5 % of 60
+    assert alarms <= 4  # 1.5 expected at most: 5 % of 30
 
 
 def test_noise_of_many_trainings_is_no_bias() -> None:

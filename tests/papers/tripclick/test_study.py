@@ -17,13 +17,12 @@ from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
-from positionbias.papers.tripclick import CLEANED, REGENERATED, SETS, TELEMETRY
+from positionbias.papers.tripclick import CLEANED, REGENERATED, SETS
 from positionbias.papers.tripclick.settings import DEPTHS, JudgedSplit, Negatives, StoredSet, TripClickSettings
 from positionbias.papers.tripclick.study import run_study
 from positionbias.papers.tripclick.trainsets import write_study_set
 from positionbias.planted.clicks import PASSED_OVER, TRUE
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.report.html import write_report
 from positionbias.results.result import load_results
 from positionbias.training.config import TrainConfig
 from tests.tiny import TINY, candidates, planted, tiny_encoder
@@ -139,20 +138,6 @@ def test_an_ensemble_is_measured_as_deep_as_its_members(tmp_path: Path) -> None:
     assert made.passage_ids == ["b", "c", "a", "d", "e"]  # c and a are tied
     third = (2 - 14 / 3) / math.sqrt(86 / 9) / 2 + (3 - 14 / 3) / math.sqrt(86 / 9) / 2
     assert made.scores[1:3] == pytest.approx([third, third])
-
-
-def test_what_was_logged_and_a_page(finished: tuple[Path, list[str]], tmp_path: Path) -> None:
-    results = load_results(finished[0] / "results")
-    telemetry = {(r.facts.model, r.facts.variant): r for r in results if r.measure == TELEMETRY}
-    assert set(telemetry) == {
-        ("bert_cat", REGENERATED),
-        ("bert_dot", REGENERATED),
-        *(("tk", name) for name in SETS_OF),
-    }
-    assert all(result.value is not None for result in telemetry.values())
-    page = write_report([finished[0]], tmp_path / "page.html").read_text()
-    for anchor in ("tripclick-depth-1", "tripclick-negatives-1", "tripclick-telemetry-1", "table-tripclick-retrieval-1"):
-        assert anchor in page
 
 
 def test_a_dry_run_names_every_step_and_writes_nothing(
