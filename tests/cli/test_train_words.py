@@ -36,7 +36,7 @@ OPTIONS = {
     "duet": ("--filters", 16, "--ngraphs", 200, "--passage-length", 100, "--pooling-window", 10, "--learning-rate", 0.003),
     "pacrr": ("--dimension", 32, "--filters", 4, "--learning-rate", 0.02),
 }
-TRAINING = ("--threads", 1, "--max-steps", 40, "--validate-every", 20)
+TRAINING = ("--threads", 1, "--max-steps", 60, "--validate-every", 30)
 
 
 @pytest.fixture(scope="module")
